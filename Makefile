@@ -1,0 +1,70 @@
+# `make demo` and `make test` are the two commands; each sets up .venv by itself. `make help` lists the rest.
+
+PYTHON ?= python3
+PYTEST_ARGS ?= -q
+
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
+NATIVE := src/edgecond/convolution/native
+KERNELS := $(wildcard $(NATIVE)/*.cpp $(NATIVE)/*.hpp $(NATIVE)/*.inl)
+SPEC := pyproject.toml setup.py constraints.txt $(KERNELS)
+
+# One stamp per kind of installation: with or without the developers' tools, and what EDGECOND_NATIVE asks for
+# (0: no C++ kernels, 1: nothing without them, unset: where they can be built).
+MODE := $(or $(EDGECOND_NATIVE),auto)
+DEV := $(VENV)/dev-$(MODE).stamp
+RUNTIME := $(if $(wildcard $(VENV)/dev-*.stamp),$(DEV),$(VENV)/runtime-$(MODE).stamp)
+
+.PHONY: help demo test check bench docs clean
+.DELETE_ON_ERROR:
+
+help:  ## list the targets
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
+
+demo: $(RUNTIME)  ## set up, swap an NNConv for an ECConv and compare the two
+	@$(BIN)/python examples/swap_nnconv.py
+
+test: $(DEV)  ## set up and run the tests (PYTEST_ARGS="-q -k graph" to choose)
+	@$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+check: $(DEV)  ## lint, formatting, types, and who may import whom
+	@echo "check: ruff"          && $(BIN)/ruff check --quiet .
+	@echo "check: ruff format"   && $(BIN)/ruff format --check .
+	@echo "check: mypy"          && $(BIN)/mypy
+	@echo "check: import-linter" && $(BIN)/lint-imports
+
+bench: $(DEV)  ## compare with PyG's NNConv in time and memory, and write the table of the docs
+	@$(BIN)/python -m benchmarks.run
+
+docs: $(DEV)  ## build the documentation into site/
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet && echo "documentation: site/index.html"
+
+clean:  ## go back to a fresh clone: removes .venv and everything built
+	rm -rf $(VENV) build dist site src/*.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+	rm -f $(NATIVE)/_kernels*.so
+	find src tests benchmarks examples docs -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
+
+$(BIN)/pip:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "edgecond needs Python 3.11 or newer; name it with: make PYTHON=/path/to/python3.11"; exit 1; }
+	@echo "set-up: $(VENV)"
+	@$(PYTHON) -m venv --clear $(VENV)
+
+$(VENV)/runtime-$(MODE).stamp: $(SPEC) | $(BIN)/pip
+	@echo "set-up: installing edgecond and what it needs (some minutes the first time)"
+	@$(PIP) --editable .
+	@$(report-kernels)
+	@touch $@
+
+$(DEV): $(SPEC) | $(BIN)/pip
+	@echo "set-up: installing edgecond and the developers' tools (some minutes the first time)"
+	@$(PIP) --editable '.[dev]'
+	@$(report-kernels)
+	@touch $@
+
+define report-kernels
+if [ "$(MODE)" = 0 ]; then echo "set-up: C++ kernels left out (EDGECOND_NATIVE=0)"; \
+elif ls $(NATIVE)/_kernels*.so >/dev/null 2>&1; then echo "set-up: C++ kernels built"; \
+else echo "set-up: no C++ kernels, the torch twin will be used (with EDGECOND_NATIVE=1 you see why)"; fi
+endef

@@ -1,0 +1,122 @@
+// Blend first, multiply after: gather.
+
+// How the blends A_r = sum_e a_e (x) y_e lie in memory: p rows of q elements, handled `slice` rows at a time. The
+// vectors run along the signal or along the channels, whichever wastes less on padding.
+template <class T>
+struct Blend {
+  const Problem<T> &g;
+  const Layers<T> layers;
+  bool by_channel;
+  int64_t p, q, slice;
+
+  explicit Blend(const Problem<T> &problem) : g(problem), layers(problem) {
+    const int64_t padded_columns = round_up(g.column_width, kLanes<T>);
+    const int64_t padded_channels = round_up(g.channels, kLanes<T>);
+    by_channel = g.index || g.channels * padded_columns <= g.column_width * padded_channels;
+    p = by_channel ? g.channels : g.column_width;
+    q = by_channel ? padded_columns : padded_channels;
+    slice = share(p, q);
+  }
+
+  int64_t edge_cost() const { return (g.index ? q : p * q) + layers.cost(); }
+  int64_t row_cost() const { return p * q * g.row_width; }
+  int64_t width() const { return round_up(g.row_width, kLanes<T>); }
+  int64_t scratch() const {
+    return kRows * (slice * q + width()) + layers.scratch() +
+           kEdges * (round_up(g.channels, kLanes<T>) + round_up(g.column_width, kLanes<T>));
+  }
+  T weight(int64_t row, int64_t i) const {
+    return by_channel ? weight_at(g, i / q, row, i % q) : weight_at(g, i % q, row, i / q);
+  }
+
+  // Calls use(first, rows, p0, height, blends) for every block of rows in [from, to) and every slice.
+  template <class F>
+  void blocks(int64_t from, int64_t to, const T *packed_layers, T *scratch, F use) const {
+    T *blends = scratch, *hidden_space = blends + kRows * slice * q;
+    T *column_space = hidden_space + kEdges * round_up(g.channels, kLanes<T>);
+    T *layer_space = column_space + kEdges * round_up(g.column_width, kLanes<T>);
+    for (int64_t first = from, last; first < to; first = last) {
+      for (last = first + 1; last < min(to, first + kRows); ++last)
+        if (g.pointer[last + 1] - g.pointer[first] > kEdges) break;
+      const int64_t begin = g.pointer[first], end = g.pointer[last];
+      Strided<T> hidden{}, columns{};
+      for (int64_t p0 = 0; p0 < p; p0 += slice) {
+        const int64_t height = min(slice, p - p0);
+        if (g.index) {
+          sort_out(first, last, p0, height, blends);
+        } else {
+          for (int64_t e = begin; e == begin || e < end; e += kEdges) {  // more than one pass for huge degrees
+            const int64_t e1 = min(end, e + kEdges);
+            if (p0 == 0 || end - begin > kEdges) {
+              hidden = layers.count ? Strided<T>{layers.up(e, e1, packed_layers, layer_space), layers.strides[layers.count]}
+                                    : pack_hidden(g, e, e1, !by_channel, hidden_space);
+              columns = pack_columns(g, e, e1, column_space);
+            }
+            blend(first, last, e, e1, p0, height, hidden, columns, blends);
+          }
+        }
+        use(first, last - first, p0, height, blends);
+      }
+    }
+  }
+
+ private:
+  void blend(int64_t first, int64_t last, int64_t begin, int64_t end, int64_t p0, int64_t height,
+             Strided<T> hidden, Strided<T> columns, T *blends) const {
+    const Strided<T> a = by_channel ? hidden : columns, b = by_channel ? columns : hidden;
+    for (int64_t r = first; r < last; ++r) {
+      const int64_t e0 = max(g.pointer[r], begin), e1 = min(g.pointer[r + 1], end);
+      const Panels<T> neighbours = row_major(b.data + (e0 - begin) * b.stride, b.stride);
+      const int64_t edges = max(0, e1 - e0), given = by_channel ? layers.given(p0, height) : height;
+      const bool add = e0 > g.pointer[r];
+      T *to = blends + (r - first) * height * q;
+      multiply(given, q, edges, a.data + (e0 - begin) * a.stride + p0, 1, a.stride, neighbours, to, q, add);
+      if (given < height) multiply(1, q, edges, &kOne<T>, 0, 0, neighbours, to + given * q, q, add);
+    }
+  }
+
+  // One-hot activations: each neighbour is added where its label is.
+  void sort_out(int64_t first, int64_t last, int64_t p0, int64_t height, T *blends) const {
+    for (int64_t i = 0; i < (last - first) * height * q; ++i) blends[i] = 0;
+    for (int64_t r = first; r < last; ++r)
+      for (int64_t e = g.pointer[r]; e < g.pointer[r + 1]; ++e) {
+        const int64_t label = g.index[g.edge ? g.edge[e] : e] - p0;
+        if (label >= 0 && label < height)
+          add_to(blends + ((r - first) * height + label) * q, g.column_signal + g.column[e] * g.column_width,
+                 g.column_width);
+      }
+  }
+};
+
+template <class T>
+bool gather_all(const Problem<T> &g, T *out) {
+  const Blend<T> blend(g);
+  const int64_t width = blend.width(), panels = round_up(width, kPanel<T>);
+  const int64_t parts = count_parts(g, g.pointer[g.rows], g.rows, blend.edge_cost(), blend.row_cost());
+  const Memory weights((blend.p * blend.q * panels + blend.layers.size()) * sizeof(T));
+  const Memory space(parts * blend.scratch() * sizeof(T));
+  if (!weights.get() || !space.get()) return false;
+  T *packed = static_cast<T *>(weights.get()), *packed_layers = packed + blend.p * blend.q * panels;
+  blend.layers.pack_up(packed_layers);
+  for (int64_t p0 = 0; p0 < blend.p; p0 += blend.slice) {
+    const int64_t depth = min(blend.slice, blend.p - p0) * blend.q;
+    pack_panels(packed + p0 * blend.q * panels, depth, g.row_width,
+                [&](int64_t d, int64_t row) { return blend.weight(row, p0 * blend.q + d); });
+  }
+  parallel(parts, [&](int64_t part) {
+    T *scratch = static_cast<T *>(space.get()) + part * blend.scratch();
+    T *product = scratch + blend.scratch() - kRows * width;
+    const int64_t from = boundary(g, part, parts, blend.edge_cost(), blend.row_cost());
+    const int64_t to = boundary(g, part + 1, parts, blend.edge_cost(), blend.row_cost());
+    blend.blocks(from, to, packed_layers, scratch, [&](int64_t first, int64_t rows, int64_t p0, int64_t height, T *blends) {
+      const int64_t depth = height * blend.q;
+      const Panels<T> weight{packed + p0 * blend.q * panels, kPanel<T>, depth * kPanel<T>};
+      const bool whole = width == g.row_width;
+      T *to = whole ? out + first * width : product;
+      multiply(rows, width, depth, blends, depth, 1, weight, to, width, p0 > 0);
+      if (!whole && p0 + height == blend.p)
+        for (int64_t r = 0; r < rows; ++r) copy(out + (first + r) * g.row_width, product + r * width, g.row_width);
+    });
+  });
+  return true;
+}

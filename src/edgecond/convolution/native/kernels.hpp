@@ -1,0 +1,74 @@
+// The two sums behind the factored form of Equation 1, as chains of small matrix products.
+//
+// A graph is read row by row: by target for the near side of `factored`, by source for its other side.
+// Row r has signal z_r (width `row_width`), the vertex at the other end of edge e has signal y_e (width
+// `column_width`), and a_e are the `channels` activations of the edge. With W_c the weight matrices:
+//
+//   gather   out_r  = sum_e sum_c a_ec W_c y_e          blend first (A_r = sum_e a_e (x) y_e), multiply after
+//   spread   out_j += sum_c a_ec W_c^T z_r              multiply first (V_r = W^T z_r), blend after
+//            da_ec  = z_r . W_c y_e                     from the same V_r: the gradient of the activations
+//            dW_c   = sum_r z_r (x) sum_e a_ec y_e      from the blends A_r: the gradient of the weight
+//
+// Activations lie in memory, or are one-hot, or are computed where they are needed: a_e = relu(... relu(W_1 l_e + b_1))
+// from the labels l_e, the hidden layers of F. Then nothing of the size of the edges is written at all.
+//
+// Every element is summed in the order of the edges or in chunks that the problem alone determines, whatever the number
+// of threads. No torch and no C++ library header is included here: the file is compiled once per instruction set, and
+// an inline library function compiled for AVX2 could otherwise be linked into the plain build.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+namespace edgecond {
+
+constexpr int64_t kMaxLayers = 8;
+
+template <class T>
+struct Problem {
+  int64_t threads;
+  int64_t rows, columns;
+  const int64_t *pointer;  // (rows + 1) first edge of each row
+  const int64_t *column;   // (edges) the vertex at the other end
+  const int64_t *edge;     // (edges) where the edge's activations or labels are; null: in place
+  const int64_t *index;    // (edges) the one channel that is 1, for one-hot activations; else null
+  const T *hidden;         // (edges, hidden_width) activations, or (edges, widths[0]) labels if there are layers
+  int64_t hidden_width;
+  int64_t channels;        // hidden_width, or one more for a constant channel of 1 (the bias of F's last layer)
+  int64_t row_width, column_width;
+  const T *row_signal;     // (rows, row_width)
+  const T *column_signal;  // (columns, column_width)
+  const T *weight;         // element (c, r, j) at c * weight_channel + r * weight_row + j * weight_column
+  int64_t weight_channel, weight_row, weight_column;
+  int64_t layers;          // hidden layers of F to compute; 0 if activations are given
+  int64_t widths[kMaxLayers + 1];
+  const T *weights[kMaxLayers];  // (widths[l], widths[l - 1])
+  const T *biases[kMaxLayers];
+};
+
+// What `spread` computes; null for what is not wanted. `out` is added to.
+template <class T>
+struct Gradients {
+  T *out;     // (columns, column_width)
+  T *weight;  // with the strides of the problem's weight
+  T *hidden;  // (edges, hidden_width), or of the labels if there are layers
+  bool want_layers;
+  T *weights[kMaxLayers];
+  T *biases[kMaxLayers];
+};
+
+// Each returns false if memory runs out.
+#define EDGECOND_KERNELS(T)                       \
+  bool gather(const Problem<T> &problem, T *out); \
+  bool spread(const Problem<T> &problem, const Gradients<T> &to);
+
+namespace plain {
+EDGECOND_KERNELS(float)
+EDGECOND_KERNELS(double)
+}  // namespace plain
+namespace avx2 {
+EDGECOND_KERNELS(float)
+EDGECOND_KERNELS(double)
+}  // namespace avx2
+
+}  // namespace edgecond

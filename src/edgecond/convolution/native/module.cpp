@@ -1,0 +1,115 @@
+// The Python face of the kernels: addresses and sizes in, nothing out. Built against Python's stable ABI.
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include "kernels.hpp"
+
+namespace {
+
+using edgecond::Gradients;
+using edgecond::Problem;
+
+bool has_avx2() {
+#if defined(__x86_64__)
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+#else
+  return false;
+#endif
+}
+
+#if defined(__x86_64__)
+#define EDGECOND_CALL(kernel, wide, ...) \
+  ((wide) ? edgecond::avx2::kernel(__VA_ARGS__) : edgecond::plain::kernel(__VA_ARGS__))
+#else
+#define EDGECOND_CALL(kernel, wide, ...) edgecond::plain::kernel(__VA_ARGS__)
+#endif
+
+enum class Kernel { gather, spread };
+
+// The integers of one call, read in order.
+class Arguments {
+ public:
+  explicit Arguments(PyObject *tuple) : tuple_(tuple) {}
+  int64_t number() {
+    PyObject *item = PyTuple_GetItem(tuple_, position_++);
+    return item ? PyLong_AsLongLong(item) : 0;
+  }
+  template <class P>
+  P pointer() { return reinterpret_cast<P>(static_cast<intptr_t>(number())); }
+
+ private:
+  PyObject *tuple_;
+  Py_ssize_t position_ = 0;
+};
+
+template <class T>
+PyObject *run(Kernel kernel, bool wide, Arguments arguments) {
+  Problem<T> g;
+  g.threads = arguments.number();
+  g.rows = arguments.number();
+  g.columns = arguments.number();
+  g.pointer = arguments.pointer<const int64_t *>();
+  g.column = arguments.pointer<const int64_t *>();
+  g.edge = arguments.pointer<const int64_t *>();
+  g.index = arguments.pointer<const int64_t *>();
+  g.hidden = arguments.pointer<const T *>();
+  g.hidden_width = arguments.number();
+  g.channels = arguments.number();
+  g.row_width = arguments.number();
+  g.column_width = arguments.number();
+  g.row_signal = arguments.pointer<const T *>();
+  g.column_signal = arguments.pointer<const T *>();
+  g.weight = arguments.pointer<const T *>();
+  g.weight_channel = arguments.number();
+  g.weight_row = arguments.number();
+  g.weight_column = arguments.number();
+  g.layers = arguments.number();
+  if (g.layers < 0 || g.layers > edgecond::kMaxLayers) {
+    PyErr_SetString(PyExc_ValueError, "the kernels take at most 8 hidden layers");
+    return nullptr;
+  }
+  for (int64_t l = 0; l <= g.layers; ++l) g.widths[l] = g.layers ? arguments.number() : 0;
+  for (int64_t l = 0; l < g.layers; ++l) g.weights[l] = arguments.pointer<const T *>();
+  for (int64_t l = 0; l < g.layers; ++l) g.biases[l] = arguments.pointer<const T *>();
+  Gradients<T> to{};
+  to.out = arguments.pointer<T *>();
+  if (kernel == Kernel::spread) {
+    to.weight = arguments.pointer<T *>();
+    to.hidden = arguments.pointer<T *>();
+    to.want_layers = arguments.number() != 0;
+    for (int64_t l = 0; to.want_layers && l < g.layers; ++l) to.weights[l] = arguments.pointer<T *>();
+    for (int64_t l = 0; to.want_layers && l < g.layers; ++l) to.biases[l] = arguments.pointer<T *>();
+  }
+  if (PyErr_Occurred()) return nullptr;
+  bool done = true;
+  Py_BEGIN_ALLOW_THREADS
+  if (kernel == Kernel::gather)
+    done = EDGECOND_CALL(gather, wide, g, to.out);
+  else
+    done = EDGECOND_CALL(spread, wide, g, to);
+  Py_END_ALLOW_THREADS
+  if (!done) return PyErr_NoMemory();
+  Py_RETURN_NONE;
+}
+
+template <Kernel kernel>
+PyObject *call(PyObject *, PyObject *tuple) {
+  int is_double = 0, wide = 0;
+  PyObject *numbers = nullptr;
+  if (!PyArg_ParseTuple(tuple, "ppO!", &is_double, &wide, &PyTuple_Type, &numbers)) return nullptr;
+  return is_double ? run<double>(kernel, wide, Arguments(numbers)) : run<float>(kernel, wide, Arguments(numbers));
+}
+
+PyObject *avx2(PyObject *, PyObject *) { return PyBool_FromLong(has_avx2()); }
+
+PyMethodDef methods[] = {
+    {"gather", call<Kernel::gather>, METH_VARARGS, "Blend the neighbours of every row, then multiply."},
+    {"spread", call<Kernel::spread>, METH_VARARGS, "Multiply every row, then blend; and gradients."},
+    {"avx2", avx2, METH_NOARGS, "Whether this processor has AVX2 and FMA."},
+    {nullptr, nullptr, 0, nullptr}};
+
+PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_kernels", nullptr, -1, methods, nullptr, nullptr, nullptr, nullptr};
+
+}  // namespace
+
+PyMODINIT_FUNC PyInit__kernels() { return PyModule_Create(&definition); }

@@ -1,0 +1,75 @@
+// A graph read row by row: how its work is shared, and how blocks of its edges are packed.
+
+constexpr int64_t kRows = 48;           // rows of a block: their blends stay in the second-level cache
+constexpr int64_t kEdges = 1024;        // edges of a block at most
+constexpr int64_t kDepth = 512;         // blended elements of a row handled at a time
+constexpr int64_t kSlots = 16;          // parts that `spread` sums in, whatever the number of threads
+constexpr int64_t kSlotEdges = 2048;    // edges of a slot before their contributions are handed out
+constexpr int64_t kPartials = 32 << 20; // bytes of partial weight gradients at most
+constexpr double kThreadWork = 5e5;     // multiply-adds that are worth a thread
+template <class T>
+constexpr T kOne = 1;  // the activation of the constant channel
+
+// How many of `count` things of `size` elements to handle at a time: all, or equal shares of about kDepth elements.
+inline int64_t share(int64_t count, int64_t size) {
+  const int64_t shares = max(1, (count * size + kDepth / 2) / kDepth);
+  return (count + shares - 1) / shares;
+}
+
+template <class T>
+T weight_at(const Problem<T> &g, int64_t channel, int64_t row, int64_t column) {
+  if (channel >= g.channels || column >= g.column_width) return 0;
+  return g.weight[channel * g.weight_channel + row * g.weight_row + column * g.weight_column];
+}
+
+// The first row before which a share of part / parts of the work lies.
+template <class T>
+int64_t boundary(const Problem<T> &g, int64_t part, int64_t parts, int64_t edge_cost, int64_t row_cost) {
+  if (part >= parts) return g.rows;
+  const double all = double(g.pointer[g.rows]) * edge_cost + double(g.rows) * row_cost;
+  int64_t low = 0, high = g.rows;
+  while (low < high) {
+    const int64_t middle = (low + high) / 2;
+    if (double(g.pointer[middle]) * edge_cost + double(middle) * row_cost < all * part / parts)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+template <class T>
+int64_t count_parts(const Problem<T> &g, int64_t edges, int64_t rows, int64_t edge_cost, int64_t row_cost) {
+  const double work = double(edges) * edge_cost + double(rows) * row_cost;
+  return max(1, min(g.threads, int64_t(work / kThreadWork)));
+}
+
+// Rows of a matrix: in place or gathered into scratch memory.
+template <class T>
+struct Strided {
+  const T *data;
+  int64_t stride;
+};
+
+// The activations of the edges [begin, end); if `padded`, with the constant channel and zeros to whole vectors.
+template <class T>
+Strided<T> pack_hidden(const Problem<T> &g, int64_t begin, int64_t end, bool padded, T *to) {
+  const int64_t k = g.hidden_width, width = round_up(g.channels, kLanes<T>);
+  if (!g.edge && (!padded || k == width)) return {g.hidden + begin * k, k};
+  for (int64_t e = begin; e < end; ++e, to += width) {
+    copy(to, g.hidden + (g.edge ? g.edge[e] : e) * k, k);
+    for (int64_t c = k; c < width; ++c) to[c] = c < g.channels ? T(1) : T(0);
+  }
+  return {to - (end - begin) * width, width};
+}
+
+// The signal at the other end of the edges [begin, end), padded with zeros to whole vectors.
+template <class T>
+Strided<T> pack_columns(const Problem<T> &g, int64_t begin, int64_t end, T *to) {
+  const int64_t j = g.column_width, width = round_up(j, kLanes<T>);
+  for (int64_t e = begin; e < end; ++e, to += width) {
+    copy(to, g.column_signal + g.column[e] * j, j);
+    for (int64_t pad = j; pad < width; ++pad) to[pad] = 0;
+  }
+  return {to - (end - begin) * width, width};
+}

@@ -1,0 +1,235 @@
+// Multiply first, blend after: spread, and with it the gradients of activations, layers and weight.
+
+template <class T>
+struct Spread {
+  const Problem<T> &g;
+  const Gradients<T> &to;
+  const Layers<T> layers;
+  const bool by_channel;   // whether products and blends of a row are read channel by channel
+  const bool for_hidden;   // whether the gradient of the activations is wanted
+  const int64_t channels, columns, width;
+  int64_t slice;           // channels handled at a time
+  const T *weight = nullptr, *up = nullptr, *down = nullptr;  // packed
+
+  Spread(const Problem<T> &problem, const Gradients<T> &gradients)
+      : g(problem),
+        to(gradients),
+        layers(problem),
+        by_channel(to.out || g.index),
+        for_hidden(to.hidden || to.want_layers),
+        channels(to.out || to.weight ? g.channels : g.hidden_width),
+        columns(round_up(g.column_width, kLanes<T>)),
+        width(round_up(g.row_width, kLanes<T>)) {
+    slice = round_up(share(channels, columns), kLanes<T>);
+  }
+
+  int64_t slices() const { return (channels + slice - 1) / slice; }
+  int64_t height(int64_t s) const { return min(slice, channels - s * slice); }
+  int64_t depth(int64_t s) const { return by_channel ? height(s) * columns : g.column_width * slice; }
+  int64_t stride() const { return round_up(columns * slice, kPanel<T>); }
+  int64_t sum_size() const { return (to.weight ? slices() * stride() * width : 0) + (for_hidden ? layers.size() : 0); }
+  int64_t edge_cost() const {
+    const int64_t pieces = bool(to.out) + for_hidden + bool(to.weight);
+    return (g.index ? 1 : channels) * columns * pieces + layers.cost() * (to.want_layers ? 3 : 1);
+  }
+  int64_t row_cost() const { return channels * columns * g.row_width * ((to.out || for_hidden) + bool(to.weight)); }
+  int64_t scratch() const {
+    return 2 * kRows * stride() + slice * columns + kRows * width + layers.scratch() + layers.slopes() +
+           kEdges * (round_up(g.channels, kLanes<T>) + columns + slice);
+  }
+  int64_t packed_size() const { return slices() * stride() * g.row_width + 2 * layers.size(); }
+
+  void pack(T *space) {
+    for (int64_t s = 0; s < slices(); ++s)
+      pack_panels(space + s * stride() * g.row_width, g.row_width, depth(s), [&](int64_t row, int64_t i) {
+        return by_channel ? weight_at(g, s * slice + i / columns, row, i % columns)
+                          : weight_at(g, s * slice + i % slice, row, i / slice);
+      });
+    T *layer_space = space + slices() * stride() * g.row_width;
+    layers.pack_up(layer_space);
+    layers.pack_down(layer_space + layers.size());
+    weight = space;
+    up = layer_space;
+    down = layer_space + layers.size();
+  }
+
+  // The edges [from, end_all), which may begin and end within a row. `held` receives their contributions to `out`,
+  // `sum` is added to: the weight's gradient, then the layers'.
+  void edges(int64_t from, int64_t end_all, T *scratch, T *held, T *sum) const {
+    T *products = scratch, *blends = products + kRows * stride(), *turned = blends + kRows * stride();
+    T *signal_space = turned + slice * columns, *hidden_space = signal_space + kRows * width;
+    T *column_space = hidden_space + kEdges * round_up(g.channels, kLanes<T>);
+    T *gradients = column_space + kEdges * columns;
+    T *layer_space = gradients + kEdges * slice, *slopes = layer_space + layers.scratch();
+    T *layer_sum = sum + (to.weight ? slices() * stride() * width : 0);
+    int64_t first = row_of(from);
+    for (int64_t begin = from, end; begin < end_all; begin = end) {
+      while (g.pointer[first + 1] <= begin) ++first;
+      int64_t last = first + 1;
+      while (last < min(g.rows, first + kRows) && g.pointer[last] < min(end_all, begin + kEdges)) ++last;
+      end = min(min(end_all, begin + kEdges), g.pointer[last]);
+      Strided<T> hidden{}, y{};
+      if (layers.count)
+        hidden = {layers.up(begin, end, up, layer_space), layers.strides[layers.count]};
+      else if (g.hidden && (to.out || to.weight))
+        hidden = pack_hidden(g, begin, end, !by_channel, hidden_space);
+      if (for_hidden || (to.weight && !g.index)) y = pack_columns(g, begin, end, column_space);
+      const T *z = to.weight ? pad_rows(first, last, signal_space) : nullptr;
+      for (int64_t s = 0; s < slices(); ++s) {
+        const int64_t c0 = s * slice;
+        if (to.out || for_hidden)
+          multiply(last - first, depth(s), g.row_width, g.row_signal + first * g.row_width, g.row_width, 1,
+                   Panels<T>{weight + s * stride() * g.row_width, kPanel<T>, g.row_width * kPanel<T>}, products,
+                   stride(), false);
+        for (int64_t r = first; r < last; ++r) {
+          const int64_t e0 = max(begin, g.pointer[r]), e1 = max(e0, min(end, g.pointer[r + 1]));
+          const T *product = products + (r - first) * stride();
+          const Strided<T> a{hidden.data + (e0 - begin) * hidden.stride + c0, hidden.stride};
+          const Strided<T> neighbours{y.data + (e0 - begin) * y.stride, y.stride};
+          if (to.weight) blend(s, e0, e1, a, neighbours, blends + (r - first) * depth(s));
+          if (e0 == e1) continue;
+          if (to.out) contribute(s, e0, e1, a, product, held + (e0 - from) * columns);
+          if (!for_hidden || c0 >= g.hidden_width) continue;
+          if (by_channel) {
+            transpose(product, slice, columns, turned);
+            product = turned;
+          }
+          gradient(c0, e0, e1, neighbours, product, gradients, slopes + (e0 - begin) * stride_of_slopes());
+        }
+        if (to.weight)
+          multiply(depth(s), width, last - first, blends, 1, depth(s), row_major(z, width), sum + s * stride() * width,
+                   width, true);
+      }
+      if (to.want_layers) layers.down(begin, end, down, layer_space, slopes, layer_sum, to.hidden);
+    }
+  }
+
+  // Writes the weight's gradient out of the sum that `edges` made.
+  void unpack(const T *sum) const {
+    if (to.weight)
+      for (int64_t c = 0; c < g.channels; ++c)
+        for (int64_t r = 0; r < g.row_width; ++r)
+          for (int64_t j = 0; j < g.column_width; ++j) {
+            const int64_t s = c / slice, at = by_channel ? (c - s * slice) * columns + j : j * slice + c - s * slice;
+            to.weight[c * g.weight_channel + r * g.weight_row + j * g.weight_column] = sum[(s * stride() + at) * width + r];
+          }
+    if (to.want_layers) layers.unpack(sum + sum_size() - layers.size(), to.weights, to.biases);
+  }
+
+  int64_t row_of(int64_t e) const {
+    int64_t low = 0, high = g.rows;
+    while (low < high) {
+      const int64_t middle = (low + high) / 2;
+      if (g.pointer[middle + 1] <= e) low = middle + 1; else high = middle;
+    }
+    return low;
+  }
+
+ private:
+  int64_t stride_of_slopes() const { return layers.count ? layers.strides[layers.count] : 0; }
+
+  const T *pad_rows(int64_t first, int64_t last, T *space) const {
+    const T *z = g.row_signal + first * g.row_width;
+    if (width == g.row_width) return z;
+    for (int64_t r = 0; r < last - first; ++r) {
+      copy(space + r * width, z + r * g.row_width, g.row_width);
+      for (int64_t i = g.row_width; i < width; ++i) space[r * width + i] = 0;
+    }
+    return space;
+  }
+
+  void blend(int64_t s, int64_t e0, int64_t e1, Strided<T> a, Strided<T> y, T *blends) const {
+    const int64_t c0 = s * slice, given = layers.given(c0, height(s));
+    if (g.index) {
+      for (int64_t i = 0; i < depth(s); ++i) blends[i] = 0;
+      for (int64_t e = e0; e < e1; ++e) {
+        const int64_t label = g.index[g.edge ? g.edge[e] : e] - c0;
+        if (label >= 0 && label < height(s))
+          add_to(blends + label * columns, g.column_signal + g.column[e] * g.column_width, g.column_width);
+      }
+    } else if (!by_channel) {
+      const int64_t padded = min(slice, round_up(height(s), kLanes<T>));
+      multiply(g.column_width, padded, e1 - e0, y.data, 1, y.stride, row_major(a.data, a.stride), blends, slice, false);
+    } else {
+      multiply(given, columns, e1 - e0, a.data, 1, a.stride, row_major(y.data, y.stride), blends, columns, false);
+      if (given < height(s))
+        multiply(1, columns, e1 - e0, &kOne<T>, 0, 0, row_major(y.data, y.stride), blends + given * columns, columns,
+                 false);
+    }
+  }
+
+  void contribute(int64_t s, int64_t e0, int64_t e1, Strided<T> a, const T *product, T *held) const {
+    const int64_t c0 = s * slice, given = layers.given(c0, height(s));
+    if (!g.index) {
+      multiply(e1 - e0, columns, given, a.data, a.stride, 1, row_major(product, columns), held, columns, c0 > 0);
+      if (given < height(s))
+        multiply(e1 - e0, columns, 1, &kOne<T>, 0, 0, row_major(product + given * columns, columns), held, columns, true);
+      return;
+    }
+    for (int64_t e = e0; e < e1; ++e, held += columns) {
+      const int64_t label = g.index[g.edge ? g.edge[e] : e] - c0;
+      if (label >= 0 && label < height(s)) copy(held, product + label * columns, columns);
+    }
+  }
+
+  // The gradient of the activations from c0 on: into memory, or into `slopes` for the layers below.
+  void gradient(int64_t c0, int64_t e0, int64_t e1, Strided<T> y, const T *product, T *gradients, T *slopes) const {
+    const int64_t k = g.hidden_width, kept = min(slice, k - c0), padded = round_up(kept, kLanes<T>);
+    const Panels<T> factor = row_major(product, slice);
+    if (layers.count)
+      return multiply(e1 - e0, padded, g.column_width, y.data, y.stride, 1, factor, slopes + c0, stride_of_slopes(), false);
+    if (!g.edge && kept == padded)
+      return multiply(e1 - e0, kept, g.column_width, y.data, y.stride, 1, factor, to.hidden + e0 * k + c0, k, false);
+    multiply(e1 - e0, padded, g.column_width, y.data, y.stride, 1, factor, gradients, slice, false);
+    for (int64_t e = e0; e < e1; ++e)
+      copy(to.hidden + (g.edge ? g.edge[e] : e) * k + c0, gradients + (e - e0) * slice, kept);
+  }
+};
+
+template <class T>
+bool spread_all(const Problem<T> &g, const Gradients<T> &to) {
+  Spread<T> spread(g, to);
+  const int64_t m = g.pointer[g.rows], size = max(1, spread.sum_size());
+  // Slots, and the edges in them, are set by the problem alone, so that sums do not depend on the threads.
+  const double work = double(m) * spread.edge_cost() + double(g.rows) * spread.row_cost();
+  const int64_t fitting = kPartials / (size * int64_t(sizeof(T)));
+  const int64_t slots = max(1, min(min(kSlots, fitting), int64_t(work / kThreadWork)));
+  const int64_t rounds = max(1, (m + slots * kSlotEdges - 1) / (slots * kSlotEdges));
+  const int64_t slot_edges = max(1, (m + slots * rounds - 1) / (slots * rounds));
+  const int64_t parts = min(max(1, g.threads), slots);
+  const Memory packed(spread.packed_size() * sizeof(T)), space(parts * spread.scratch() * sizeof(T));
+  const Memory sum_space(slots * size * sizeof(T));
+  const Memory held_space((to.out ? slots * slot_edges * spread.columns : 0) * sizeof(T));
+  if (!packed.get() || !space.get() || !sum_space.get() || !held_space.get()) return false;
+  spread.pack(static_cast<T *>(packed.get()));
+  T *held = static_cast<T *>(held_space.get()), *sums = static_cast<T *>(sum_space.get());
+  parallel(parts, [&](int64_t part) {
+    for (int64_t i = size * slots * part / parts; i < size * slots * (part + 1) / parts; ++i) sums[i] = 0;
+  });
+  for (int64_t from = 0; from < m; from += slots * slot_edges) {
+    const int64_t end = min(m, from + slots * slot_edges);
+    parallel(parts, [&](int64_t part) {
+      T *scratch = static_cast<T *>(space.get()) + part * spread.scratch();
+      for (int64_t slot = slots * part / parts; slot < slots * (part + 1) / parts; ++slot) {
+        const int64_t begin = from + slot * slot_edges;
+        if (begin >= end) break;
+        spread.edges(begin, min(end, begin + slot_edges), scratch, held + slot * slot_edges * spread.columns,
+                     sums + slot * size);
+      }
+    });
+    if (!to.out) continue;
+    // Each thread owns a range of vertices and adds what belongs to them, in the order of the edges.
+    parallel(parts, [&](int64_t owner) {
+      const int64_t low = g.columns * owner / parts, high = g.columns * (owner + 1) / parts;
+      for (int64_t e = from; e < end; ++e)
+        if (g.column[e] >= low && g.column[e] < high)
+          add_to(to.out + g.column[e] * g.column_width, held + (e - from) * spread.columns, g.column_width);
+    });
+  }
+  parallel(parts, [&](int64_t part) {
+    const int64_t low = size * part / parts, high = size * (part + 1) / parts;
+    for (int64_t slot = 1; slot < slots; ++slot) add_to(sums + low, sums + slot * size + low, high - low);
+  });
+  spread.unpack(sums);
+  return true;
+}

@@ -1,0 +1,141 @@
+"""The sums of `edgecond.convolution.native` in plain torch: for every device and precision, the slower twin.
+
+The channels are handled a few at a time, so that nothing larger than `ELEMENTS` numbers (or one channel) is formed, and
+no size has to be read back from a device. Half precisions are summed in single precision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from edgecond.graph import Rows
+from edgecond.segment import segment_sum
+
+if TYPE_CHECKING:
+    from edgecond.convolution.native import Activations, Gradients
+
+ELEMENTS = 1 << 24
+
+
+def gather(rows: Rows, a: Activations, weight: Float[Tensor, "c r j"], y: Float[Tensor, "v j"]) -> Tensor:
+    out = y.new_zeros(len(rows.pointer) - 1, weight.shape[1], dtype=_wide(y))
+    hidden = _last(_activations(a))
+    for channels, blends in _blends(rows, a, hidden, weight, y):
+        out += torch.einsum("ncj,crj->nr", blends, weight[channels].to(out.dtype))
+    return out.to(y.dtype)
+
+
+def spread(
+    rows: Rows,
+    a: Activations,
+    weight: Float[Tensor, "c r j"],
+    z: Float[Tensor, "n r"],
+    y: Float[Tensor, "v j"],
+    to: Gradients,
+) -> None:
+    activations = _activations(a)
+    hidden = _last(activations)
+    if to.weight is not None:
+        for channels, blends in _blends(rows, a, hidden, weight, y):
+            to.weight[channels] = torch.einsum("nr,ncj->crj", z.to(blends.dtype), blends).to(weight.dtype)
+    for_hidden = torch.empty_like(hidden) if hidden is not None and (to.hidden is not None or to.weights) else None
+    if to.out is not None or for_hidden is not None:
+        _multiply_first(rows, a, hidden, weight, z, y, to.out, for_hidden)
+    if for_hidden is not None and to.weights:
+        _descend(a, activations, for_hidden, to)
+    elif for_hidden is not None and to.hidden is not None:
+        to.hidden.copy_(for_hidden)
+
+
+def activate(labels: Float[Tensor, "e s"], weights: Sequence[Tensor], biases: Sequence[Tensor]) -> list[Tensor]:
+    """The labels and the activations of each hidden layer of F."""
+    activations = [labels]
+    for weight, bias in zip(weights, biases, strict=True):
+        activations.append(torch.relu(torch.nn.functional.linear(activations[-1], weight, bias)))
+    return activations
+
+
+def _activations(a: Activations) -> list[Tensor]:
+    return [] if a.hidden is None else activate(a.hidden, a.weights, a.biases)
+
+
+def _last(activations: list[Tensor]) -> Tensor | None:
+    return activations[-1] if activations else None
+
+
+def _descend(a: Activations, activations: list[Tensor], gradient: Tensor, to: Gradients) -> None:
+    """From the gradient of the last activations to those of the layers and of the labels."""
+    for position in reversed(range(len(a.weights))):
+        gradient = gradient * (activations[position + 1] > 0)
+        to.weights[position].copy_(gradient.T @ activations[position])
+        to.biases[position].copy_(gradient.sum(0))
+        if position or to.hidden is not None:
+            gradient = gradient @ a.weights[position]
+    if to.hidden is not None:
+        to.hidden.copy_(gradient)
+
+
+def _multiply_first(
+    rows: Rows,
+    a: Activations,
+    hidden: Tensor | None,
+    weight: Tensor,
+    z: Tensor,
+    y: Tensor,
+    out: Tensor | None,
+    for_hidden: Tensor | None,
+) -> None:
+    row, neighbours = _row(rows), y[rows.column].to(_wide(y))
+    contributions = torch.zeros_like(neighbours)
+    for channels in _slices(rows, weight):
+        products = torch.einsum("nr,crj->ncj", z.to(_wide(y)), weight[channels].to(_wide(y)))[row]
+        if out is not None:
+            contributions += (_dense(rows, a, hidden, weight, channels, _wide(y))[:, None, :] @ products).squeeze(1)
+        if for_hidden is not None:
+            gradient = (products @ neighbours[:, :, None]).squeeze(2).to(for_hidden.dtype)
+            kept = for_hidden[:, channels]  # without the constant channel
+            kept[slice(None) if rows.edge is None else rows.edge] = gradient[:, : kept.shape[1]]
+    if out is not None:
+        out += segment_sum(contributions, rows.column, len(out)).to(out.dtype)
+
+
+def _blends(
+    rows: Rows, a: Activations, hidden: Tensor | None, weight: Tensor, y: Tensor
+) -> Iterator[tuple[slice, Float[Tensor, "n c j"]]]:
+    r"""$A_r = \sum_e a_e \otimes y_e$, some channels at a time."""
+    row, neighbours = _row(rows), y[rows.column].to(_wide(y))
+    for channels in _slices(rows, weight):
+        outer = _dense(rows, a, hidden, weight, channels, neighbours.dtype)[:, :, None] * neighbours[:, None, :]
+        yield channels, segment_sum(outer, row, len(rows.pointer) - 1)
+
+
+def _dense(
+    rows: Rows, a: Activations, hidden: Tensor | None, weight: Tensor, channels: slice, dtype: torch.dtype
+) -> Float[Tensor, "m c"]:
+    """The activations of some channels, in the order of the rows."""
+    edges = slice(None) if rows.edge is None else rows.edge
+    if hidden is None:
+        assert a.index is not None
+        return (a.index[edges][:, None] == torch.arange(len(weight), device=weight.device)[channels]).to(dtype)
+    dense = hidden[:, channels][edges].to(dtype)
+    missing = len(range(len(weight))[channels]) - dense.shape[1]
+    return torch.cat([dense, dense.new_ones(len(dense), missing)], 1) if missing else dense
+
+
+def _slices(rows: Rows, weight: Tensor) -> Iterator[slice]:
+    step = max(1, ELEMENTS // max(1, len(rows.column) * weight.shape[2]))
+    return (slice(begin, begin + step) for begin in range(0, len(weight), step))
+
+
+def _row(rows: Rows) -> Int[Tensor, " m"]:
+    edges = torch.arange(len(rows.column), device=rows.column.device)
+    return torch.searchsorted(rows.pointer, edges, right=True) - 1
+
+
+def _wide(y: Tensor) -> torch.dtype:
+    return torch.promote_types(y.dtype, torch.float32)

@@ -1,0 +1,208 @@
+"""Labelled graphs to and from PyTorch Geometric and NetworkX: the same vertices, edges and labels (Section 3.1).
+
+Vertices keep their order, so that a signal on them stays valid; edges come back sorted by target.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any, TYPE_CHECKING
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from edgecond.graph import Graph, Labels
+
+if TYPE_CHECKING:
+    import networkx as nx
+    from torch_geometric.data import Data
+
+Reader = Callable[[Any, Any, Mapping[str, Any]], Any]  # source, target, attributes of an edge -> label
+
+
+def graph_from_pyg(data: Data, labels: str | Labels | Float[Tensor, "m s"] = "edge_attr") -> Graph:
+    """The graph of a PyG `Data`, or all graphs of a `Batch` side by side.
+
+    Args:
+        data: Its `edge_index` holds sources in the first row and targets in the second.
+        labels: The name of the edge labels in `data`, or labels in the order of `edge_index`. Categories stay
+            compact as `Labels.one_hot(data.edge_attr, count)`.
+    """
+    if getattr(data, "edge_index", None) is None:
+        raise ValueError(
+            f"a graph needs an edge_index: this {type(data).__name__} has none. "
+            "A HeteroData has one per edge type; make a graph of each with Graph.from_edges."
+        )
+    values = getattr(data, labels, None) if isinstance(labels, str) else labels
+    if values is None:
+        raise ValueError(
+            f"edge-conditioned convolution needs labels: this {type(data).__name__} has no {labels!r}. "
+            "Set it to one row per edge, or pass labels=..."
+        )
+    if isinstance(values, Tensor):
+        values = values if values.is_floating_point() else values.to(torch.get_default_dtype())
+        values = values[:, None] if values.dim() == 1 else values
+    source, target = data.edge_index
+    sizes = None
+    if getattr(data, "ptr", None) is not None:
+        sizes = data.ptr.diff()
+    elif getattr(data, "batch", None) is not None:
+        sizes = torch.bincount(data.batch)
+    return Graph.from_edges(source, target, values, num_vertices=data.num_nodes, sizes=sizes)
+
+
+def graph_to_pyg(graph: Graph, x: Float[Tensor, "n d"] | None = None, y: Tensor | None = None) -> Data:
+    """A PyG `Data`, or a `Batch` of several graphs; its edges are in the order of `graph.source`.
+
+    Args:
+        graph: Not bipartite.
+        x: The signal on the vertices.
+        y: What to predict, one row per graph.
+    """
+    try:
+        from torch_geometric.data import Batch, Data
+    except ImportError:
+        raise ImportError("PyTorch Geometric is not installed: pip install edgecond[pyg].") from None
+    _check_one_set_of_vertices(graph, "a PyG Data")
+    for name, value, count in (("vertex", x, graph.num_vertices), ("graph", y, graph.num_graphs)):
+        if value is not None and value.shape[:1] != (count,):
+            raise ValueError(f"one row per {name} is needed: got shape {tuple(value.shape)} for {count}.")
+    edge_index, edge_attr = torch.stack([graph.source, graph.target]), graph.labels.per_edge(graph.labels.values)
+    vertices = [0, *graph.sizes.cumsum(0).tolist()]
+    edges = graph.pointer[vertices].tolist()
+    parts = []
+    for b in range(graph.num_graphs):
+        v, e = slice(*vertices[b : b + 2]), slice(*edges[b : b + 2])
+        part = Data(edge_index=edge_index[:, e] - v.start, edge_attr=edge_attr[e], num_nodes=v.stop - v.start)
+        if x is not None:
+            part.x = x[v]
+        if y is not None:
+            part.y = y[b : b + 1]
+        parts.append(part)
+    return parts[0] if len(parts) == 1 else Batch.from_data_list(parts)
+
+
+def graph_from_networkx(
+    graph: nx.Graph,
+    label: str | Sequence[str] | Reader = "label",
+    *,
+    categories: Sequence[Hashable] | None = None,
+    self_loops: bool = False,
+    loop_label: Any = None,
+) -> Graph:
+    """A NetworkX graph: directed edges as they are, an undirected edge in both directions.
+
+    Vertices are numbered in the order of `graph.nodes`. Labels that are numbers, or sequences of numbers, are taken as
+    they are; anything else is a category and becomes one-hot.
+
+    Args:
+        graph: Any of the four kinds.
+        label: The edge attribute that is the label, several attributes to put side by side, or a function of source,
+            target and attributes.
+        categories: All categories in the order of their columns. Graphs of one dataset need the same; by default those
+            of this graph are sorted.
+        self_loops: Add the edge $(i,i)$ where there is none: the paper's $N(i)$ contains $i$.
+        loop_label: Label of the added edges; by default zero, or a category of its own after the others.
+    """
+    number = {vertex: position for position, vertex in enumerate(graph.nodes)}
+    read = label if callable(label) else _attributes([label] if isinstance(label, str) else label)
+    edges = list(graph.edges(data=True))
+    if not graph.is_directed():
+        edges += [(v, u, attributes) for u, v, attributes in edges if u != v]
+    ends = [(number[u], number[v]) for u, v, _ in edges]
+    values = [read(u, v, attributes) for u, v, attributes in edges]
+    if self_loops:
+        loops = [(i, i) for vertex, i in number.items() if not graph.has_edge(vertex, vertex)]
+        ends, values = ends + loops, values + [loop_label] * len(loops)
+    labels = _encode(values, categories, [loop_label] if self_loops else [])
+    source, target = torch.tensor(ends, dtype=torch.long).view(-1, 2).T
+    return Graph.from_edges(source, target, labels, num_vertices=len(number))
+
+
+def signal_from_networkx(
+    graph: nx.Graph, attribute: str = "signal", *, categories: Sequence[Hashable] | None = None
+) -> Float[Tensor, "n d"]:
+    """The signal $X^0$ from an attribute of the vertices: numbers as they are, categories one-hot."""
+    missing = [vertex for vertex, attributes in graph.nodes(data=True) if attribute not in attributes]
+    if missing:
+        raise ValueError(f"every vertex needs the attribute {attribute!r}: {missing[0]!r} has none.")
+    rows = _encode([attributes[attribute] for _, attributes in graph.nodes(data=True)], categories)
+    return rows.per_edge(rows.values)
+
+
+def graph_to_networkx(graph: Graph, x: Float[Tensor, "n d"] | None = None) -> nx.DiGraph:
+    """A directed NetworkX graph with edge attribute `label` and, if there is a signal, vertex attribute `signal`.
+
+    Each is a number where it has one element, else a list. Duplicate edges need a `MultiDiGraph`. A batch becomes
+    one graph.
+    """
+    try:
+        import networkx as nx
+    except ImportError:
+        raise ImportError("NetworkX is not installed: pip install networkx.") from None
+    _check_one_set_of_vertices(graph, "a NetworkX graph")
+    ends = list(zip(graph.source.tolist(), graph.target.tolist(), strict=True))
+    labels = _plain(graph.labels.per_edge(graph.labels.values))
+    result = nx.DiGraph() if len(set(ends)) == len(ends) else nx.MultiDiGraph()
+    result.add_nodes_from(range(graph.num_vertices))
+    if x is not None:
+        nx.set_node_attributes(result, dict(enumerate(_plain(x))), "signal")
+    result.add_edges_from((u, v, {"label": label}) for (u, v), label in zip(ends, labels, strict=True))
+    return result
+
+
+def _check_one_set_of_vertices(graph: Graph, kind: str) -> None:
+    if graph.source_membership is not None:
+        raise ValueError(
+            f"{kind} has one set of vertices: this graph is bipartite, "
+            f"from {graph.num_sources} sources to {graph.num_vertices} targets."
+        )
+
+
+def _attributes(names: Sequence[str]) -> Reader:
+    """A reader of one attribute, or of several numbers side by side."""
+
+    def read(source: Any, target: Any, attributes: Mapping[str, Any]) -> Any:
+        missing = [name for name in names if attributes.get(name) is None]
+        if missing:
+            raise ValueError(
+                f"every edge needs the attribute {missing[0]!r}: "
+                f"the one from {source!r} to {target!r} has {sorted(attributes) or 'none'}."
+            )
+        values = [attributes[name] for name in names]
+        return values[0] if len(values) == 1 else np.concatenate([np.atleast_1d(value) for value in values])
+
+    return read
+
+
+def _encode(values: Sequence[Any], categories: Sequence[Hashable] | None, also: Sequence[Any] = ()) -> Labels:
+    """Rows of numbers if all values are such, else categories: those given or found, then those of `also`.
+
+    None is the row of zeros, or a category of its own.
+    """
+    rows = [np.asarray(value) for value in [*values, *also] if value is not None]
+    if categories is None and all(row.dtype.kind in "biuf" for row in rows):
+        if not rows:
+            raise ValueError("without an edge nothing tells the width of the labels: pass categories or a loop_label.")
+        widths = {row.size for row in rows}
+        if len(widths) > 1:
+            raise ValueError(f"labels need one width: found {sorted(widths)}.")
+        zero = np.zeros(widths.pop())
+        matrix = np.array([zero if value is None else np.ravel(value) for value in values]).reshape(-1, len(zero))
+        return Labels(torch.tensor(matrix, dtype=torch.get_default_dtype()))
+    strange = next((value for value in values if not isinstance(value, Hashable)), None)
+    if strange is not None:
+        raise ValueError(f"labels are numbers, sequences of numbers, or categories such as strings: got {strange!r}.")
+    known = sorted(set(values) - set(also), key=str) if categories is None else categories
+    column = {category: position for position, category in enumerate(dict.fromkeys([*known, *also]))}
+    unknown = [value for value in values if value not in column]
+    if unknown:
+        raise ValueError(f"labels must be one of the categories {list(column)}: found {unknown[0]!r}.")
+    return Labels.one_hot(torch.tensor([column[value] for value in values], dtype=torch.long), len(column))
+
+
+def _plain(rows: Float[Tensor, "r d"]) -> list[Any]:
+    """Rows as numbers, or as lists of numbers."""
+    return (rows[:, 0] if rows.shape[1] == 1 else rows).tolist()

@@ -1,0 +1,32 @@
+"""Sum, mean and max over runs of rows: how neighbourhoods and pools are aggregated (Equation 1, Section 3.3)."""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+
+def segment_sum(values: Float[Tensor, "m *d"], index: Int[Tensor, " m"], count: int) -> Float[Tensor, "n *d"]:
+    r"""$y_i = \sum_{e : index_e = i} v_e$ for $i = 0, \dots, count - 1$; zero where no row belongs to $i$."""
+    out = values.new_zeros((count, *values.shape[1:]))
+    return out.scatter_add(0, _expand(index, values), values)
+
+
+def segment_mean(values: Float[Tensor, "m *d"], index: Int[Tensor, " m"], count: int) -> Float[Tensor, "n *d"]:
+    r"""The sum divided by the number of its rows; zero where there are none."""
+    sizes = segment_sum(torch.ones_like(index), index, count).clamp(min=1).to(values.dtype)
+    return segment_sum(values, index, count) / sizes.view(-1, *[1] * (values.dim() - 1))
+
+
+def segment_max(values: Float[Tensor, "m *d"], index: Int[Tensor, " m"], count: int) -> Float[Tensor, "n *d"]:
+    r"""The largest value of each channel; zero, never $-\infty$, where there are no rows.
+
+    A coarse vertex to which no point is nearest does occur (Section 3.4). Among equal values the gradient is shared.
+    """
+    out = values.new_zeros((count, *values.shape[1:]))
+    return out.scatter_reduce(0, _expand(index, values), values, "amax", include_self=False)
+
+
+def _expand(index: Int[Tensor, " m"], values: Float[Tensor, "m *d"]) -> Int[Tensor, "m *d"]:
+    return index.view(-1, *[1] * (values.dim() - 1)).expand_as(values)

@@ -1,0 +1,64 @@
+"""The command line answers fast, in tables and sentences."""
+
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from edgecond import __version__
+from edgecond.cli import app
+
+run = CliRunner().invoke
+VERBS = [command.name or command.callback.__name__ for command in app.registered_commands]
+
+
+def test_the_version_is_that_of_the_package():
+    assert run(app, ["--version"]).output == f"edgecond {__version__}\n"
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_the_help_of_every_verb_has_an_example(verb: str):
+    assert f"edgecond {verb}" in run(app, [verb, "--help"]).output
+
+
+def test_the_command_line_starts_without_heavy_imports():
+    """`edgecond --help` must answer at once, and importing torch takes seconds."""
+    code = "import sys, edgecond.cli; print({'torch', 'numpy', 'scipy', 'matplotlib'} & set(sys.modules))"
+
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert answer.stdout == "set()\n"
+
+
+def test_network_lists_the_layers_with_their_levels():
+    """Section 4.1, shortened: two parametric layers and two resolutions, by hand."""
+    result = run(app, ["network", "C(16)-MP(0.25,0.5)-GAP-FC(14)"])
+
+    rows = [line.split()[:4] for line in result.output.splitlines()]
+    assert result.exit_code == 0
+    assert ["C(16)", "0"] in [row[:2] for row in rows]
+    assert ["MP(0.25,0.5)", "0", "to", "1"] in rows
+    assert ["GAP", "1"] in [row[:2] for row in rows]
+    assert result.output.splitlines()[-1] == "parametric layers: 2, levels of graph resolution: 2"
+
+
+def test_a_wrong_network_is_answered_by_a_sentence():
+    result = run(app, ["network", "C(16)-X(3)-GAP"])
+
+    assert result.exit_code == 2
+    assert result.output == (
+        "a layer is one of C, MP, AP, GAP, GMP, FC, D: found 'X' at character 7.\n  C(16)-X(3)-GAP\n        ^\n"
+    )
+
+
+def test_info_tells_the_versions_and_the_kernels():
+    torch = pytest.importorskip("torch")
+    native = pytest.importorskip("edgecond.convolution.native")
+
+    result = run(app, ["info"])
+
+    facts = dict(line.split(maxsplit=1) for line in result.output.splitlines())
+    assert facts["edgecond"] == __version__
+    assert facts["torch"] == torch.__version__
+    assert facts["kernels"] == (f"C++, {native.instruction_set()}" if native.available() else "torch")

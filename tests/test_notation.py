@@ -1,0 +1,192 @@
+"""The notation reads and prints every network, and says where a network is wrong."""
+
+import copy
+import pickle
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from edgecond.notation import AP, Architecture, C, D, FC, GAP, GMP, Layer, MP, NotationError, Number
+
+decimals = st.floats(1e-12, 1e12) | st.integers(1, 1000)
+numbers = decimals | st.builds("{}/{}".format, decimals, decimals).map(Number)
+widths = st.integers(1, 10**6)
+dropouts = st.builds(D, st.floats(0, 1, exclude_max=True))
+
+
+@st.composite
+def networks(draw: st.DrawFn) -> list[Layer]:
+    """Any network: convolutions and poolings on graphs, then a global pooling or a strided C, then FC."""
+    kinds = st.sampled_from([MP, AP])
+    clouds = draw(st.booleans())
+    poolings = kinds.flatmap(lambda kind: st.builds(kind, numbers, numbers) if clouds else st.builds(kind))
+    on_graphs = draw(st.lists(st.builds(C, widths) | poolings | dropouts, max_size=8))
+    last = draw(st.builds(C, widths) | st.sampled_from([GAP(), GMP()]))
+    return [*on_graphs, last, *draw(st.lists(st.builds(FC, widths) | dropouts, max_size=4))]
+
+
+@given(networks())
+def test_reading_and_printing_undo_each_other(layers: list[Layer]):
+    written = "-".join(map(str, layers))
+
+    network = Architecture(written)
+
+    assert network == tuple(layers)
+    assert str(network) == written
+    assert Architecture(str(network)) == network
+    assert hash(Architecture(str(network))) == hash(network)
+
+
+@given(st.lists(st.sampled_from(["C(16)", "MP", "MP(1,2)", "GAP", "FC(2)", "D(.5)", *"CMPD()-,./013e x\n"])))
+def test_any_string_is_a_network_or_an_error_within_it(pieces: list[str]):
+    written = "".join(pieces)
+
+    try:
+        again, position = Architecture(str(Architecture(written))), 0
+    except NotationError as error:
+        again, position = None, error.position
+
+    assert again is None or again == Architecture(written)
+    assert 0 <= position <= len(written)
+
+
+def test_a_layer_prints_the_way_the_paper_writes_it():
+    network = Architecture("C(16)-C(32)-MP(2.5/32,7.5/32)-GMP-FC(10)")
+
+    assert repr(network[2]) == str(network[2]) == "MP(2.5/32,7.5/32)"
+    assert repr(network) == "Architecture('C(16)-C(32)-MP(2.5/32,7.5/32)-GMP-FC(10)')"
+
+
+def test_a_fraction_is_a_float_equal_to_its_value():
+    network = Architecture("MP(2.5/32,7.5/32)")
+
+    assert network.poolings[0].resolution == 2.5 / 32
+    assert network == Architecture("MP(0.078125,0.234375)")
+
+
+def test_spaces_between_layers_and_numbers_are_dropped():
+    assert str(Architecture("  C(16) - MP( 0.25, 0.5 )-GAP\n")) == "C(16)-MP(0.25,0.5)-GAP"
+
+
+def test_a_network_is_an_immutable_sequence_of_layers():
+    network = Architecture("C(16)-MP-GAP-D(0.1)-FC(2)")
+
+    assert len(network) == 5
+    assert list(network) == [C(16), MP(), GAP(), D(0.1), FC(2)]
+    assert network[1:3] == (MP(), GAP())
+    with pytest.raises(TypeError):
+        network[0] = C(32)
+    with pytest.raises(AttributeError):
+        network[0].width = 32
+
+
+def test_layers_of_two_kinds_differ():
+    assert len({C(16), FC(16), MP(), AP(), GAP(), GMP()}) == 6
+
+
+@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda network: pickle.loads(pickle.dumps(network))])
+def test_a_copy_prints_the_same(again):
+    network = Architecture("MP(2.5/32,7.5/32)-GAP-FC(2)")
+
+    assert again(network) == network
+    assert str(again(network)) == str(network)
+
+
+def test_a_pooling_reads_one_level_and_leaves_the_next():
+    """Counted by hand: GAP and FC stay on the last level."""
+    assert Architecture("C(1)-MP-C(1)-C(1)-AP-C(1)-GAP-FC(2)").levels == (0, 0, 1, 1, 1, 2, 2, 2)
+
+
+def test_the_classes_are_the_width_of_the_last_fc():
+    assert Architecture("C(16)-GAP-FC(64)-FC(10)-D(0.1)").classes == 10
+    assert Architecture("C(16)-GAP").classes is None
+
+
+def test_a_network_is_strided_where_fc_follows_c():
+    """Section 4.4: the last convolution maps all points to a single point."""
+    assert Architecture("C(16)-MP(8,30)-C(128)-D(0.5)-FC(10)").strided
+    assert not Architecture("C(16)-GAP-FC(10)").strided
+    assert not Architecture("C(16)-C(32)").strided
+
+
+LAYER = "a layer is one of C, MP, AP, GAP, GMP, FC, D: found"
+WIDTH = "a width is a positive whole number: found"
+GRAPH = "C and poolings need a graph, which GAP, GMP and FC leave behind: found"
+ERRORS = [
+    # no layer where one must be
+    ("", "^", f"{LAYER} the end"),
+    ("  ", "^", f"{LAYER} the end"),
+    ("C(16)-X(3)-GAP", "      ^", f"{LAYER} 'X'"),
+    ("C(16)-c(16)", "      ^", f"{LAYER} 'c'"),
+    ("C(16)--GAP", "      ^", f"{LAYER} '-'"),
+    ("-GAP", "^", f"{LAYER} '-'"),
+    ("GAP-", "    ^", f"{LAYER} the end"),
+    ("GAP- ", "    ^", f"{LAYER} the end"),
+    ("16", "^", f"{LAYER} '16'"),
+    ("GAP-\x1b\n☃", "    ^", f"{LAYER} '\\x1b'"),
+    # a layer written otherwise
+    ("C-GAP", " ^", "C is written C(width): found '-'"),
+    ("C16", " ^", "C is written C(width): found '16'"),
+    ("C(16-GAP", "    ^", "C is written C(width): found '-'"),
+    ("C(16", "    ^", "C is written C(width): found the end"),
+    ("C(16,3)", "    ^", "C is written C(width): found ','"),
+    ("MP(0.25)", "       ^", "MP is written MP or MP(resolution,radius): found ')'"),
+    ("AP(1,2,3)", "      ^", "AP is written AP or AP(resolution,radius): found ','"),
+    ("MP(1/2/3,1)", "      ^", "MP is written MP or MP(resolution,radius): found '/'"),
+    ("C(16))", "     ^", "C is written C(width), then a dash or the end: found ')'"),
+    ("GAP(3)", "   ^", "GAP is written GAP, then a dash or the end: found '('"),
+    ("C(16)GAP", "     ^", "C is written C(width), then a dash or the end: found 'GAP'"),
+    # a number out of its range
+    ("C()", "  ^", f"{WIDTH} ')'"),
+    ("C(0)", "  ^", f"{WIDTH} '0'"),
+    ("C(-3)", "  ^", f"{WIDTH} '-'"),
+    ("FC(1.5)", "   ^", f"{WIDTH} '1.5'"),
+    ("FC(016)", "   ^", f"{WIDTH} '016'"),
+    ("FC(ten)", "   ^", f"{WIDTH} 'ten'"),
+    ("C(" + "9" * 5000 + ")", "  ^", f"{WIDTH} '999"),
+    ("MP(0,1)", "   ^", "a resolution is a positive number or fraction: found '0'"),
+    ("MP(1/0,1)", "   ^", "a resolution is a positive number or fraction: found '1/0'"),
+    ("MP(1, -1)", "      ^", "a radius is a positive number or fraction: found '-'"),
+    ("MP(1,1e999)", "     ^", "a radius is a positive number or fraction: found '1e999'"),
+    ("D(1)", "  ^", "a probability of dropout is at least 0 and below 1: found '1'"),
+    ("D(-0.1)", "  ^", "a probability of dropout is at least 0 and below 1: found '-'"),
+    ("D(nan)", "  ^", "a probability of dropout is at least 0 and below 1: found 'nan'"),
+    # a layer out of order
+    ("GAP-C(3)", "    ^", f"{GRAPH} 'C'"),
+    ("C(3)-FC(2)-MP", "           ^", f"{GRAPH} 'MP'"),
+    ("GAP-GAP", "    ^", f"{GRAPH} 'GAP'"),
+    ("C(3)-FC(2)-GMP", "           ^", f"{GRAPH} 'GMP'"),
+    ("FC(2)", "^", "FC follows C, GAP, GMP or another FC: found 'FC'"),
+    ("C(3)-MP-D(0.1)-FC(2)", "               ^", "FC follows C, GAP, GMP or another FC: found 'FC'"),
+    ("MP-AP(1,2)", "   ^", "all poolings have a resolution and a radius or none has: found 'AP'"),
+    ("MP(1,2)-MP", "        ^", "all poolings have a resolution and a radius or none has: found 'MP'"),
+]
+
+
+@pytest.mark.parametrize(("written", "caret", "sentence"), ERRORS)
+def test_an_error_points_at_the_character(written: str, caret: str, sentence: str):
+    with pytest.raises(NotationError) as caught:
+        Architecture(written)
+
+    assert caught.value.position == caret.index("^")
+    assert str(caught.value).startswith(sentence)
+    assert str(caught.value).endswith(f"\n  {caret}")
+
+
+def test_an_error_says_the_rule_what_was_found_and_what_to_do():
+    with pytest.raises(NotationError) as caught:
+        Architecture("C(16)-MP-FC(2)")
+
+    assert str(caught.value) == (
+        "FC follows C, GAP, GMP or another FC: found 'FC' at character 10. "
+        "Pool globally before it, as in GAP-FC(2).\n"
+        "  C(16)-MP-FC(2)\n"
+        "           ^"
+    )
+    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+
+
+def test_a_network_is_written_as_a_string():
+    with pytest.raises(TypeError, match="a network is written as a string: got list"):
+        Architecture([C(16)])

@@ -447,6 +447,32 @@ class TestModule:
         close(conv(x, graph), expected)
 
 
+class TestTracing:
+    """With `edge_index` the graph is made inside the traced layer; networks are traced in `test_network`."""
+
+    @pytest.mark.parametrize("reduce", ["mean", "max"])
+    def test_a_compiled_layer_agrees_for_graphs_of_every_size(self, reduce: str):
+        torch._dynamo.reset()
+        conv = random_layer(reduce=reduce, identity=True, degree_factor=True)
+        compiled = torch.compile(conv, fullgraph=True, dynamic=True, backend="aot_eager")
+
+        for m in (30, 50):
+            x, edge_index, edge_attr = torch.randn(N + m, D_IN), torch.randint(N, (2, m)), torch.randn(m, S)
+            close(compiled(x, edge_index, edge_attr), conv(x, edge_index, edge_attr))
+
+    @pytest.mark.parametrize("reduce", ["mean", "max"])
+    def test_an_exported_layer_agrees_for_graphs_of_every_size(self, reduce: str):
+        conv = random_layer(reduce=reduce, identity=True, degree_factor=True)
+        free = torch.export.Dim.DYNAMIC
+
+        program = torch.export.export(
+            conv, (torch.randn(N, D_IN), *random_edges()), dynamic_shapes=({0: free}, {1: free}, {0: free})
+        )
+
+        x, edge_index, edge_attr = torch.randn(20, D_IN), torch.randint(20, (2, 50)), torch.randn(50, S)
+        close(program.module()(x, edge_index, edge_attr), conv(x, edge_index, edge_attr))
+
+
 class TestSentences:
     """Wrong shapes, precisions, indices and widths: each is answered by a sentence."""
 

@@ -1,13 +1,19 @@
 """The command line: one function per verb, each importing what it needs when it runs."""
 
-from collections.abc import Iterator
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, TYPE_CHECKING
 
 import typer
 
 from edgecond import __version__
-from edgecond.notation import Architecture, D, FC, NotationError, Pooling
+from edgecond.notation import Architecture, D, FC, Pooling
+
+if TYPE_CHECKING:
+    from edgecond.training import Step
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 
@@ -19,10 +25,12 @@ def main() -> None:
 
 @contextmanager
 def users_errors() -> Iterator[None]:
-    """Print a user's mistake as the sentence it is, without a traceback, and leave with status 2."""
+    """Print an error of our own as the sentence it is, without a traceback, and leave with status 2."""
     try:
         yield
-    except NotationError as error:
+    except Exception as error:
+        if not type(error).__module__.startswith("edgecond."):
+            raise
         typer.echo(error, err=True)
         raise typer.Exit(2) from None
 
@@ -84,3 +92,199 @@ def network(
     Console().print(table)
     layers, resolutions = architecture.parametric_layers, architecture.resolutions
     typer.echo(f"parametric layers: {layers}, levels of graph resolution: {resolutions}")
+
+
+@app.command("list")
+def list_rows() -> None:
+    """List the rows of the paper's tables that can be rerun.
+
+    Example: edgecond list
+    """
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    from edgecond.recipe import recipes
+
+    table = Table("row", "in the paper", "as", box=box.SIMPLE)
+    for name, recipe in recipes().items():
+        places = [f"Table {c.table}" if c.table else f"Section {c.section}" for c in recipe.paper]
+        table.add_row(name, ", ".join(dict.fromkeys(places)), recipe.paper[0].row)
+    Console().print(table)
+
+
+@app.command()
+def show(row: Annotated[str, typer.Argument(help="A row of `edgecond list`.")]) -> None:
+    """Show all that a row is made of.
+
+    Example: edgecond show sydney/wider
+    """
+    from edgecond.recipe import find
+
+    with users_errors():
+        recipe = find(row)
+    for name in type(recipe).model_fields:
+        value = getattr(recipe, name)
+        for line in value if name == "paper" else [value]:
+            typer.echo(f"{name:14}{line}")
+
+
+@app.command()
+def fetch(name: Annotated[str, typer.Argument(help="A dataset: sydney, modelnet10, modelnet40, mnist, ...")]) -> None:
+    """Download what is missing of a dataset, and check all of it. EDGECOND_DATA names the directory.
+
+    Example: edgecond fetch sydney
+    """
+    from edgecond import datasets
+
+    with users_errors():
+        typer.echo(datasets.fetch(name))
+
+
+@app.command()
+def reproduce(
+    row: Annotated[str, typer.Argument(help="A row of `edgecond list`.")],
+    fold: Annotated[
+        list[int] | None, typer.Option(help="A test fold, from 0; may be repeated. All by default.")
+    ] = None,
+    seed: Annotated[list[int] | None, typer.Option(help="A seed; may be repeated.")] = None,
+    jobs: Annotated[int, typer.Option(min=1, help="Folds to run side by side, one thread each.")] = 1,
+    epochs: Annotated[int | None, typer.Option(min=1, help="Instead of the paper's.")] = None,
+    workers: Annotated[int, typer.Option(min=0, help="Processes that build batches ahead.")] = 0,
+    runs: Annotated[Path, typer.Option(help="Directory of checkpoints.")] = Path("runs"),
+    results: Annotated[Path, typer.Option(help="Directory of records.")] = Path("results"),
+) -> None:
+    """Rerun a row of the paper and write a record per fold. A run that was stopped is taken up where it stood.
+
+    Example: edgecond reproduce sydney/ecc --jobs 2
+    """
+    from edgecond.recipe import find
+
+    with users_errors():
+        recipe = find(row)
+    wanted = [(f, s) for s in seed or [0] for f in (range(recipe.folds) if fold is None else fold)]
+    if jobs > 1 and len(wanted) > 1:
+        rest = ["--workers", str(workers), "--runs", str(runs), "--results", str(results)]
+        rest += [] if epochs is None else ["--epochs", str(epochs)]
+        raise typer.Exit(_side_by_side(row, wanted, jobs, rest))
+
+    from edgecond.experiment import Interrupted
+    from edgecond.experiment import reproduce as rerun
+
+    for number, of in wanted:
+        name = f"{row} fold {number} seed {of}"
+        with users_errors(), _until_asked_to_stop() as asked, _progress(name) as advance:
+
+            def observe(step: Step, batches: int, epochs: int) -> bool:
+                advance(step, batches, epochs)
+                return not asked
+
+            try:
+                record = rerun(
+                    recipe, number, of, runs=runs, results=results, epochs=epochs, workers=workers, observe=observe
+                )
+            except Interrupted as stopped:
+                typer.echo(f"{name}: {stopped}")
+                raise typer.Exit(130) from None
+        figures = ", ".join(f"{metric} {100 * value:.2f}" for metric, value in record["metrics"].items())
+        typer.echo(f"{name}: {figures}")
+
+
+def _side_by_side(row: str, wanted: Sequence[tuple[int, int]], jobs: int, rest: Sequence[str]) -> int:
+    """Each fold in a process of its own, `jobs` at a time; the first status that is not 0, if any."""
+    import os
+    import subprocess
+    import sys
+    from concurrent.futures import ThreadPoolExecutor
+
+    def run(one: tuple[int, int]) -> int:
+        command = [sys.executable, "-m", "edgecond", "reproduce", row, "--fold", str(one[0]), "--seed", str(one[1])]
+        return subprocess.run([*command, *rest], env={**os.environ, "OMP_NUM_THREADS": "1"}, check=False).returncode
+
+    with ThreadPoolExecutor(jobs) as pool:
+        return next((status for status in list(pool.map(run, wanted)) if status), 0)
+
+
+@contextmanager
+def _until_asked_to_stop() -> Iterator[list[int]]:
+    """A list that is no longer empty once SIGINT or SIGTERM came."""
+    import signal
+
+    asked: list[int] = []
+    before = {kind: signal.signal(kind, lambda kind, _: asked.append(kind)) for kind in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield asked
+    finally:
+        for kind, handler in before.items():
+            signal.signal(kind, handler)
+
+
+@contextmanager
+def _progress(name: str) -> Iterator[Callable[[Step, int, int], None]]:
+    """A bar with loss, rate and time left; plain lines when this is not a terminal."""
+    import time
+
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    if Console().is_terminal:
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TimeRemainingColumn(),
+            TextColumn("{task.fields[say]}"),
+        )
+        with Progress(*columns) as bar:
+            task = bar.add_task(name, total=None, say="")
+
+            def draw(step: Step, batches: int, epochs: int) -> None:
+                say = f"epoch {step.epoch + 1}/{epochs}, loss {step.loss:.3f}, rate {step.rate:g}"
+                done = step.epoch * batches + step.batch + 1
+                bar.update(task, total=epochs * batches, completed=done, say=say)
+
+            yield draw
+        return
+    start = last = time.monotonic()
+    first: int | None = None
+
+    def tell(step: Step, batches: int, epochs: int) -> None:
+        nonlocal last, first
+        now, done = time.monotonic(), step.epoch * batches + step.batch + 1
+        first = done if first is None else first
+        if now - last > 30 or done == epochs * batches:
+            last = now
+            left = (now - start) / max(1, done - first) * (epochs * batches - done) / 60
+            say = f"epoch {step.epoch + 1}/{epochs}, loss {step.loss:.3f}, rate {step.rate:g}, {left:.0f} min left"
+            typer.echo(f"{name}: {say}")
+
+    yield tell
+
+
+@app.command()
+def table(
+    number: Annotated[int, typer.Argument(help="The table's number in the paper.")],
+    results: Annotated[Path, typer.Option(help="Directory of records.")] = Path("results"),
+) -> None:
+    """Print a table of the paper beside what has been rerun so far.
+
+    Example: edgecond table 1
+    """
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    from edgecond.report import entries, tables
+
+    found = entries(number, results)
+    if not found:
+        typer.echo(f"the tables that are rerun are {', '.join(map(str, tables()))}: got {number}.", err=True)
+        raise typer.Exit(2)
+    shown = Table("", "row", "figure", "paper", "rerun", "± over folds", "folds", "seeds", "epochs", box=box.SIMPLE)
+    for entry in found:
+        percent = [None if x is None else f"{100 * x:.1f}" for x in (entry.rerun, entry.spread)]
+        rerun = percent[0] or ("not yet" if not entry.folds else "incomplete")
+        epochs = "" if entry.epochs is None else "-".join(map(str, dict.fromkeys(entry.epochs)))
+        folds = f"{len(entry.folds)} of {entry.recipe.folds}"
+        cells = [entry.metric, f"{100 * entry.paper:.1f}", rerun, percent[1] or "", folds, str(entry.seeds), epochs]
+        shown.add_row(entry.row, entry.recipe.name, *cells)
+    Console().print(shown)

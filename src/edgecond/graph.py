@@ -91,7 +91,8 @@ class Labels(_Movable):
 
     def per_edge(self, rows: Tensor) -> Tensor:
         """Rows computed per label, one per edge."""
-        return rows if self.index is None else rows[self.index]
+        # index_select, as rows[index] sums its gradient in an order that varies with the threads.
+        return rows if self.index is None else rows.index_select(0, self.index)
 
     def at(self, edges: Int[Tensor, " e"] | slice) -> Labels:
         """The labels of some of the edges."""

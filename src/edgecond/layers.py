@@ -180,7 +180,7 @@ class ECConv(nn.Module):
                 conv.bias.copy_(layer.bias)
             if isinstance(conv.identity, nn.Linear):
                 conv.identity.weight.copy_(layer.lin.weight)
-        example = next(layer.parameters())
+        example = next(layer.parameters(), torch.empty(0))
         return conv.to(example.device, example.dtype)
 
     @property

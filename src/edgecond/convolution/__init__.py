@@ -150,7 +150,7 @@ def convolve(
 
 def _formed(x: Tensor, graph: Graph, theta: Float[Tensor, "m d_out d_in"]) -> Tensor:
     """The sum with all filters in memory: for an F that looks at all labels together, and for tracing."""
-    messages = torch.bmm(theta, x[graph.source][:, :, None]).squeeze(2)
+    messages = torch.bmm(theta, x.index_select(0, graph.source)[:, :, None]).squeeze(2)
     return segment_sum(messages, graph.target, graph.num_vertices)
 
 
@@ -167,4 +167,5 @@ def _diagonal(x: Tensor, graph: Graph, filters: Filters, reduce: str, low_memory
             ),
         )
     theta = labels.per_edge(filters.theta(labels.values))
-    return reduced(graph, reduce, lambda edges: segment_sum(theta * x[edges.source], edges.target, edges.num_vertices))
+    messages = theta * x.index_select(0, graph.source)
+    return reduced(graph, reduce, lambda edges: segment_sum(messages, edges.target, edges.num_vertices))

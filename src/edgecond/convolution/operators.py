@@ -45,6 +45,8 @@ def blend(
         by: "target" or "source".
     """
     check_signal(x, graph)
+    if by not in ("target", "source"):
+        raise ValueError(f"edges are read by target or by source: got {by!r}.")
     rows = graph.by_source if by == "source" else graph.by_target
     given = [x, weight, *layers[0], *layers[1]] if hidden is None else [x, weight, hidden, *layers[0], *layers[1]]
     dtype = given[0].dtype

@@ -44,7 +44,7 @@ def per_label(
 
 def _by_label(x: Tensor, graph: Graph, theta: Tensor) -> Tensor:
     order, counts = graph.by_label
-    groups = x[graph.source[order]].split(counts)
+    groups = x.index_select(0, graph.source[order]).split(counts)
     nothing = x.new_zeros(0, theta.shape[1])  # where there is no label at all
     messages = torch.cat([nothing, *[group @ theta[u].T for u, group in enumerate(groups)]])
     return segment_sum(messages, graph.target[order], graph.num_vertices)

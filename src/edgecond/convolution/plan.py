@@ -90,8 +90,10 @@ def candidates(
     theta = d_in * d_out
     found = []
 
-    def add(algorithm: str, by: str, product: int, blend: int, numbers: int, scale: float = 1.0) -> None:
-        effort = product + scale * blend
+    def add(
+        algorithm: str, by: str, product: int, blend: int, numbers: int, scale: float = 1.0, moved: int = 0
+    ) -> None:
+        effort = product + scale * blend + moved
         found.append(Plan(algorithm, by, product + blend, numbers * itemsize + _SCRATCH, effort))
 
     formed = (u if u is not None else m) * (k or 1) * theta  # what the last layer of F costs if filters are formed
@@ -107,11 +109,6 @@ def candidates(
         add("per_label", "source", formed + n_src * u * theta, m * d_out, 2 * u * theta, _SCATTERED)
         if not low_memory:
             # Gathered signals, messages and their sorted copy pass through memory.
-            add(
-                "per_label",
-                "label",
-                formed + m * theta,
-                4 * m * (d_in + d_out),
-                u * theta + 2 * m * (d_in + d_out),
-            )
+            passing = m * (d_in + d_out)
+            add("per_label", "label", formed + m * theta, 0, u * theta + 2 * passing, moved=4 * passing)
     return tuple(found)

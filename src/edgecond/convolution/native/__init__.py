@@ -105,6 +105,8 @@ def spread(
     to: Gradients,
 ) -> None:
     """Multiply the signal of each row, then blend onto the vertices at the other ends; and gradients."""
+    if to.out is None and to.hidden is None and to.weight is None and not to.weights:
+        return
     _check(rows, a, weight, z, y)
     if not serves(y) or _empty(rows, a, weight) or len(a.weights) > _LAYERS:
         return twin.spread(rows, a, weight, z, y, to)

@@ -91,7 +91,7 @@ struct Layers {
       for (int64_t r = 0; r < rows; ++r)
         for (int64_t o = 0; o < width; o += kLanes<T>) {
           T *at = slope + r * above + o;
-          store(at, load(reached + r * above + o) > zero ? load(at) : zero);
+          store(at, load(reached + r * above + o) <= zero ? zero : load(at));  // as torch: a NaN passes
         }
       multiply(g.widths[l], below, rows, slope, 1, above, row_major(input, below), sum + offsets[l - 1], below, true);
       multiply(1, width, rows, &kOne<T>, 0, 0, row_major(slope, above), sum + bias(l), above, true);

@@ -71,7 +71,7 @@ def _last(activations: list[Tensor]) -> Tensor | None:
 def _descend(a: Activations, activations: list[Tensor], gradient: Tensor, to: Gradients) -> None:
     """From the gradient of the last activations to those of the layers and of the labels."""
     for position in reversed(range(len(a.weights))):
-        gradient = gradient * (activations[position + 1] > 0)
+        gradient = gradient.masked_fill(activations[position + 1] <= 0, 0)  # as torch: a NaN passes
         to.weights[position].copy_(gradient.T @ activations[position])
         to.biases[position].copy_(gradient.sum(0))
         if position or to.hidden is not None:

@@ -1,0 +1,85 @@
+"""Random variants of point clouds: turned, scaled, mirrored, thinned and noisy (Section 3.4, Appendix C)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import ceil, cos, pi, sin
+
+import numpy as np
+import torch
+
+from edgecond.graph import Cloud
+
+
+def rotated(cloud: Cloud, angle: float) -> Cloud:
+    """The cloud turned about its up-axis z by an angle in radians."""
+    return _transformed(cloud, _rotation(angle))
+
+
+def orientations(cloud: Cloud, count: int = 12) -> list[Cloud]:
+    """The cloud in as many directions, evenly spaced about z (Section 4.2)."""
+    return [rotated(cloud, 2 * pi * turn / count) for turn in range(count)]
+
+
+def thinned(cloud: Cloud, rng: np.random.Generator, p: float) -> Cloud:
+    """The cloud without a random share p of its points, rounded down: some point always stays."""
+    if not 0 <= p < 1:
+        raise ValueError(f"the share of points to drop is at least 0 and below 1: got {p}.")
+    keep = ceil((1 - p) * len(cloud))
+    if keep == len(cloud):
+        return cloud
+    kept = torch.from_numpy(np.sort(rng.permutation(len(cloud))[:keep]))
+    return Cloud(cloud.positions[kept], cloud.signal[kept])
+
+
+def jittered(cloud: Cloud, rng: np.random.Generator, sigma: float) -> Cloud:
+    """The cloud with Gaussian noise of standard deviation sigma added to its positions (Appendix C)."""
+    noise = torch.from_numpy(rng.normal(0, sigma, cloud.positions.shape))
+    return replace(cloud, positions=cloud.positions + noise.to(cloud.positions))
+
+
+def augment(
+    cloud: Cloud,
+    rng: np.random.Generator,
+    *,
+    rotate: bool = True,
+    scale: float = 1.2,
+    mirror: float = 0.2,
+    drop: float = 0.1,
+    noise: float = 0.0,
+) -> Cloud:
+    """A random variant of a cloud; the defaults are those of the authors' code.
+
+    Args:
+        cloud: The cloud.
+        rng: Where chance comes from.
+        rotate: Turn about z by an angle between 0 and 2π.
+        scale: Largest factor; the factor is drawn between 1/scale and scale. 1 for none.
+        mirror: Probability of mirroring, half for x and half for y, which may both happen.
+        drop: Share of points to remove.
+        noise: Standard deviation of Gaussian noise on positions, after all else.
+    """
+    if drop:
+        cloud = thinned(cloud, rng, drop)
+    transform = np.eye(3)
+    if scale != 1:
+        transform *= rng.uniform(1 / scale, scale)
+    if rotate:
+        transform = _rotation(rng.uniform(0, 2 * pi)) @ transform
+    if mirror:
+        x, y = np.where(rng.random(2) < mirror / 2, -1, 1)
+        transform *= [[x], [y], [1]]
+    if scale != 1 or rotate or mirror:
+        cloud = _transformed(cloud, transform)
+    return jittered(cloud, rng, noise) if noise else cloud
+
+
+def _rotation(angle: float) -> np.ndarray:
+    return np.array([[cos(angle), -sin(angle), 0], [sin(angle), cos(angle), 0], [0, 0, 1]])
+
+
+def _transformed(cloud: Cloud, matrix: np.ndarray) -> Cloud:
+    x, y, z = torch.from_numpy(matrix.T).to(cloud.positions)
+    # Not a matrix product, whose rounding may depend on the number of threads.
+    p = cloud.positions
+    return Cloud(p[:, 0:1] * x + p[:, 1:2] * y + p[:, 2:3] * z, cloud.signal)

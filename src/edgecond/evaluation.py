@@ -1,0 +1,66 @@
+"""Scores of a trained network: weighted F1, accuracies, confusion; votes and scores over several looks (Section 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+from edgecond.graph import Sample
+
+Scores = NDArray[np.float64]  # (examples, classes)
+Classes = NDArray[np.int64]  # (examples,)
+
+
+@torch.no_grad()
+def predict(network: nn.Module, batches: Iterable[Sample]) -> tuple[Scores, Classes]:
+    """Probabilities of the classes for every sample, and the true classes."""
+    network.eval()
+    scores, ys = [], []
+    for sample in batches:
+        scores.append(network(sample.x, sample.pyramid).softmax(1).double().cpu())
+        ys.append(sample.y.cpu())
+    return torch.cat(scores).numpy(), torch.cat(ys).numpy()
+
+
+def average_scores(looks: Sequence[Scores]) -> Classes:
+    """The class with the highest mean probability over several looks at each example (ECC-5-scores)."""
+    return np.mean(looks, axis=0).argmax(1)
+
+
+def vote(looks: Sequence[Scores]) -> Classes:
+    """The class that most looks at each example favour (ECC-12-votes); among equals, the more probable."""
+    classes = looks[0].shape[1]
+    votes = sum(np.eye(classes)[look.argmax(1)] for look in looks)
+    return (votes + 1e-3 * np.mean(looks, axis=0)).argmax(1)
+
+
+def confusion(y: Classes, predicted: Classes, classes: int) -> NDArray[np.int64]:
+    """How many examples of each true class (row) were taken for each class (column)."""
+    return np.bincount(y * classes + predicted, minlength=classes * classes).reshape(classes, classes)
+
+
+def metrics(y: Classes, predicted: Classes, classes: int) -> dict[str, float]:
+    """The figures of the paper's tables.
+
+    Returns:
+        `f1`: F1 of each class, weighted by its frequency, as scikit-learn computes it; `f1_legacy`: the same with the
+        authors' denominator max(1, P + R), which is too low for weak classes; `accuracy`: mean over instances;
+        `class_accuracy`: mean over the classes that occur.
+    """
+    table = confusion(y, predicted, classes).astype(float)
+    hits, true, taken = table.diagonal(), table.sum(1), table.sum(0)
+    precision = np.divide(hits, taken, out=np.zeros(classes), where=taken > 0)
+    recall = np.divide(hits, true, out=np.zeros(classes), where=true > 0)
+    product, total = 2 * precision * recall, precision + recall
+    f1 = np.divide(product, total, out=np.zeros(classes), where=total > 0)
+    weights = true / true.sum()
+    return {
+        "f1": float(weights @ f1),
+        "f1_legacy": float(weights @ (product / np.maximum(1.0, total))),
+        "accuracy": float(hits.sum() / true.sum()),
+        "class_accuracy": float(recall[true > 0].mean()),
+    }

@@ -1,0 +1,117 @@
+"""Edge labels $L(j,i)$ of point clouds, by name: functions of the offset of two points (Section 3.4, Appendix D)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from scipy.spatial import cKDTree
+from torch import Tensor
+from torch.nn.functional import pad
+
+from edgecond.graph import Labels
+from edgecond.pyramid import Levels
+
+Offsets = Float[Tensor, "m 3"]
+
+# Angles are taken by atan2, which knows all four quadrants and gives 0 for a self-loop: atan2(||δ_xy||, δ_z) is
+# arccos(δ_z / ||δ||), and accurate near the poles too.
+_ELEMENTS: dict[str, Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]] = {
+    "δx": lambda x, y, z, xy: x,
+    "δy": lambda x, y, z, xy: y,
+    "δz": lambda x, y, z, xy: z,
+    "||δxy||": lambda x, y, z, xy: xy,
+    "||δ||": lambda x, y, z, xy: _length(xy, z),
+    "arccos δz/||δ||": lambda x, y, z, xy: _angle(xy, z),
+    "arctan δy/δx": lambda x, y, z, xy: _angle(y, x),
+    "0": lambda x, y, z, xy: torch.zeros_like(x),
+}
+
+LABELLINGS: dict[str, tuple[str, ...]] = {
+    "cartesian+spherical": ("δx", "δy", "δz", "||δ||", "arccos δz/||δ||", "arctan δy/δx"),
+    "cartesian": ("δx", "δy", "δz"),
+    "spherical": ("||δ||", "arccos δz/||δ||", "arctan δy/δx"),
+    "irz-all": ("||δxy||", "δz", "||δ||", "arccos δz/||δ||"),
+    "irz-cylindrical": ("||δxy||", "δz"),
+    "irz-spherical": ("||δ||", "arccos δz/||δ||"),
+    "distance": ("||δ||",),
+    "none": ("0",),
+}
+"""The elements of each labelling in the order of the table of Appendix D; irz is invariant to rotation about z."""
+
+
+def label_offsets(
+    labelling: str, offsets: Offsets, *, compact: bool = False, known: Float[Tensor, "u 3"] | None = None
+) -> Labels:
+    r"""The labels of edges with offsets $\delta = p_j - p_i$.
+
+    Args:
+        labelling: A name of `LABELLINGS`, or "one-hot".
+        offsets: $\delta$ of each edge.
+        compact: Label each distinct offset once (footnote 1): worth it where points lie on a grid.
+        known: For "one-hot", which is always compact: the offsets that have an element each, from `distinct_offsets`.
+    """
+    if labelling == "one-hot":
+        return _one_hot(offsets, known)
+    if labelling not in LABELLINGS:
+        raise ValueError(f"a labelling is one of {', '.join([*LABELLINGS, 'one-hot'])}: got {labelling!r}.")
+    rows, index = _distinct(offsets) if compact else (offsets, None)
+    x, y, z = rows.T.contiguous()
+    xy = _length(x, y)
+    return Labels(torch.stack([_ELEMENTS[element](x, y, z, xy) for element in LABELLINGS[labelling]], dim=1), index)
+
+
+def label_edges(
+    labelling: str, levels: Levels, *, compact: bool = False, known: Sequence[Float[Tensor, "u 3"]] | None = None
+) -> tuple[Labels, ...]:
+    """The labels of the edges of each level; see `label_offsets`."""
+    known_of = [None] * len(levels.levels) if known is None else known
+    return tuple(
+        label_offsets(labelling, level.offsets, compact=compact, known=offsets)
+        for level, offsets in zip(levels.levels, known_of, strict=True)
+    )
+
+
+def distinct_offsets(levels: Levels) -> tuple[Float[Tensor, "u 3"], ...]:
+    """The offsets that occur at each level of a cloud on a complete grid, sorted: the elements of one-hot labels."""
+    return tuple(_distinct(level.offsets)[0] for level in levels.levels)
+
+
+def _distinct(offsets: Offsets) -> tuple[Float[Tensor, "u 3"], Int[Tensor, " m"]]:
+    """Offsets that differ by more than a millionth of the longest, sorted, and the number of each edge's own."""
+    longest = float(offsets.abs().max()) if len(offsets) else 0.0
+    steps = np.rint(offsets.numpy().astype(float) * ((2**20 - 1) / (longest or 1))).astype(np.int64) + 2**20
+    key = steps[:, 0] << 42 | steps[:, 1] << 21 | steps[:, 2]
+    _, first, index = np.unique(key, return_index=True, return_inverse=True)
+    return offsets[torch.from_numpy(first)], torch.from_numpy(index)
+
+
+def _one_hot(offsets: Offsets, known: Float[Tensor, "u 3"] | None) -> Labels:
+    """Unit vectors, one per known offset: with a single-layer F, a convolution on a grid (Section 3.2)."""
+    if known is None:
+        raise ValueError("one-hot labels need the offsets that may occur: pass those of distinct_offsets.")
+    rows, index = _distinct(offsets)
+    distance, number = cKDTree(known.numpy()).query(rows.numpy())
+    strange = distance > 1e-4 * float(known.norm(dim=1).max())
+    if strange.any():
+        raise ValueError(
+            f"one-hot labels need offsets of a grid: found {rows[int(strange.argmax())].tolist()}, "
+            f"which is none of the {len(known)} known. Use another labelling for points off the grid."
+        )
+    return Labels.one_hot(torch.from_numpy(number)[index], len(known))
+
+
+def _length(x: Tensor, y: Tensor) -> Tensor:
+    return (x * x + y * y).sqrt()
+
+
+def _angle(y: Tensor, x: Tensor) -> Tensor:
+    """atan2, in blocks that one thread fills with whole vectors.
+
+    Elements left over would get another last bit, and which these are would depend on the number of threads.
+    """
+    m, step, block = len(x), 64, 16_384
+    blocks = zip(*(pad(end, (0, -m % step)).split(block) for end in (y, x)), strict=True)
+    return torch.cat([torch.atan2(*ends) for ends in blocks])[:m]

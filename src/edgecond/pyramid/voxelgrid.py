@@ -1,0 +1,64 @@
+"""VoxelGrid: the points within a voxel give way to their centroid, for a whole batch of clouds (Section 3.4)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float, Int
+from numpy import ndarray as Array
+
+
+class Voxels(NamedTuple):
+    """The occupied voxels of a batch, sorted by cloud, then by x, y and z.
+
+    Attributes:
+        voxel: Voxel of each point.
+        positions: Centroid of the points of each voxel.
+        sizes: Number of voxels of each cloud.
+    """
+
+    voxel: Int[Array, " n"]
+    positions: Float[Array, "v 3"]
+    sizes: Int[Array, " b"]
+
+
+def positive_octant(positions: Float[Array, "n 3"], sizes: Int[Array, " b"]) -> Float[Array, "n 3"]:
+    """Each cloud moved so that its smallest coordinates are zero: there its grid begins, as in the authors' code."""
+    starts = np.cumsum(sizes) - sizes
+    return _single(positions - np.repeat(np.minimum.reduceat(positions, starts), sizes, axis=0))
+
+
+def voxel_grid(positions: Float[Array, "n 3"], sizes: Int[Array, " b"], resolution: float | None) -> Voxels:
+    """Overlays a grid with planes at the multiples of `resolution` and replaces the points of a voxel by their mean.
+
+    Without a resolution (none or 0) every point stays. Centroids are rounded to single precision: sums of such numbers
+    are exact in double precision, and so do not depend on the order of the points.
+    """
+    if not resolution:
+        return Voxels(np.arange(len(positions)), positions, sizes)
+    if not 0 < resolution < np.inf:
+        raise ValueError(f"a resolution is a positive number, or none to keep all points: got {resolution}.")
+    cells = np.floor(positions.T / resolution).copy()  # (3, n)
+    x, y, z = np.ptp(cells, axis=1) + 1
+    if len(sizes) * x * y * z >= 2.0**63:
+        raise ValueError(
+            f"a grid of resolution {resolution} has too many voxels to number: {x:.0f} x {y:.0f} x {z:.0f} for each "
+            "cloud. Choose a coarser one, or remove stray points."
+        )
+    cloud = np.repeat(np.arange(len(sizes)), sizes)
+    i, j, k = (cells - cells.min(1, keepdims=True)).astype(np.int64)
+    key = ((cloud * int(x) + i) * int(y) + j) * int(z) + k
+    _, first, index = np.unique(key, return_index=True, return_inverse=True)
+    centroids = mean(positions, index, len(first))
+    return Voxels(index, _single(centroids), np.bincount(cloud[first], minlength=len(sizes)))
+
+
+def mean(values: Float[Array, "n d"], index: Int[Array, " n"], count: int) -> Float[Array, "v d"]:
+    """The mean of the rows of each voxel, in double precision."""
+    columns = [np.bincount(index, weights=column, minlength=count) for column in values.T]
+    return np.stack(columns, axis=1) / np.bincount(index, minlength=count)[:, None]
+
+
+def _single(positions: Array) -> Array:
+    return positions.astype(np.float32).astype(float)

@@ -1,0 +1,158 @@
+"""Recipes: one TOML file per family of datasets, one row per number of the paper, and what differs from its base."""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from importlib.resources import files
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from edgecond.notation import Architecture
+
+
+class RecipeError(ValueError):
+    """A recipe that does not exist or does not hold together."""
+
+
+def _number(value: Any) -> Any:
+    """A number as the paper may write it: 2.5/32."""
+    if isinstance(value, str) and value.count("/") == 1:
+        numerator, denominator = value.split("/")
+        return float(numerator) / float(denominator)
+    return value
+
+
+def _architecture(value: Any) -> Any:
+    return Architecture(value) if isinstance(value, str) else value
+
+
+Number = Annotated[float, BeforeValidator(_number)]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+
+
+class Input(_Part):
+    """How the input graph is made: VoxelGrid resolution r0 and radius of neighbourhoods rho0."""
+
+    resolution: Number = Field(gt=0)
+    radius: Number = Field(gt=0)
+
+
+class Train(_Part):
+    """Stochastic gradient descent: see `edgecond.training.Schedule`."""
+
+    epochs: int = Field(gt=0)
+    batch: int = Field(gt=0)
+    rate: float = Field(gt=0)
+    drops: tuple[int, ...] = ()
+
+
+class Augment(_Part):
+    """Random changes of training clouds: see `edgecond.augment`."""
+
+    rotate: bool = False
+    scale: float = Field(default=1.0, ge=1)
+    mirror: float = Field(default=0.0, ge=0, le=1)
+    drop: float = Field(default=0.0, ge=0, lt=1)
+    noise: float = Field(default=0.0, ge=0)
+
+
+class Claim(_Part):
+    """A number of the paper, by table or section, that a row reruns."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+    table: int | None = None
+    section: str | None = None
+    row: str
+
+    @property
+    def metrics(self) -> dict[str, float]:
+        """The numbers, by the name that records have for them."""
+        return {name: float(value) for name, value in (self.model_extra or {}).items()}
+
+
+class Recipe(_Part):
+    """Everything that a row of the paper's tables is made of.
+
+    Attributes:
+        name: How the command line calls it.
+        paper: Where the paper gives its numbers.
+        dataset: Of `edgecond.datasets`, loaded with `options`.
+        folds: Test folds that the paper averages over.
+        network: In the paper's notation.
+        input: The input graph.
+        labels: Name of the edge labelling.
+        hidden: Hidden widths of the filter networks.
+        radius_scale: Factor on all radii.
+        identity: Identity connections.
+        degree_factor: Learned normalisation.
+        dropout: After each convolution.
+        augment: Of the training clouds.
+        train: Of the network.
+        orientations: Looks at each test cloud, about the up-axis.
+    """
+
+    name: str
+    paper: tuple[Claim, ...]
+    dataset: str
+    options: dict[str, Any] = {}
+    folds: int = 1
+    network: Annotated[Architecture, BeforeValidator(_architecture)]
+    input: Input
+    labels: str = "cartesian+spherical"
+    hidden: tuple[int, ...] = (16, 32)
+    radius_scale: float = 1.0
+    identity: bool = False
+    degree_factor: bool = False
+    dropout: float = 0.0
+    augment: Augment = Augment()
+    train: Train
+    orientations: int = 1
+
+
+def recipes() -> dict[str, Recipe]:
+    """All rows, by name, in the order of their files."""
+    found: dict[str, Recipe] = {}
+    for file in sorted(files("edgecond").joinpath("recipes").iterdir(), key=lambda file: file.name):
+        if file.name.endswith(".toml"):
+            found |= read(file.read_text(encoding="utf-8"), file.name)
+    return found
+
+
+def read(text: str, source: str) -> dict[str, Recipe]:
+    """The rows of one file, each called `DATASET/ROW`."""
+    try:
+        content = tomllib.loads(text)
+        base, rows = content["base"], content["rows"]
+    except (tomllib.TOMLDecodeError, KeyError) as error:
+        raise RecipeError(f"{source} must be TOML with the tables [base] and [rows.NAME]: {error}.") from error
+    found = {}
+    for row, differences in rows.items():
+        name = f"{base.get('dataset')}/{row}"
+        try:
+            found[name] = Recipe(name=name, **{**base, **differences})
+        except ValueError as error:
+            raise RecipeError(f"{source}, row {row}: {_first(error)}") from error
+    return found
+
+
+def find(name: str) -> Recipe:
+    """The row of a name."""
+    known = recipes()
+    if name not in known:
+        close = difflib.get_close_matches(name, known, n=3, cutoff=0.3)
+        hint = f" Did you mean {' or '.join(close)}?" if close else ""
+        raise RecipeError(f"a row is one of those that `edgecond list` shows: there is no {name!r}.{hint}")
+    return known[name]
+
+
+def _first(error: Exception) -> str:
+    """The first thing that is wrong, as a sentence."""
+    if isinstance(error, ValidationError):
+        detail = error.errors()[0]
+        return f"{'.'.join(map(str, detail['loc']))}: {detail['msg']}."
+    return str(error)

@@ -1,0 +1,149 @@
+"""From clouds to samples: augment, build the pyramid, label its edges; a batch at a time (Section 3.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from edgecond.graph import Cloud, Graph, Labels, Pyramid, Sample
+from edgecond.labels import label_edges
+from edgecond.pyramid import cloud_pyramid, input_signal, Level, Levels, Resolutions
+
+
+@dataclass(frozen=True, eq=False)
+class Builder:
+    """Makes one sample of a batch of clouds; `cloud_pyramid` and `label_offsets` explain the settings.
+
+    Clouds that share one tensor of positions, as complete images do, have the same pyramid. It is built for the first
+    batch of each size and kept, with all that convolutions derive from its graphs.
+    """
+
+    resolutions: Resolutions
+    labelling: str = "cartesian+spherical"
+    strided: bool = False
+    cap: int | None = 100
+    compact: bool = False
+    known: Sequence[Float[Tensor, "u 3"]] | None = None
+    _kept: dict[int, tuple[Tensor, Levels, Pyramid]] = field(default_factory=dict, init=False, repr=False)
+
+    def __call__(self, clouds: Sequence[Cloud], ys: Sequence[int] | Int[Tensor, " b"]) -> Sample:
+        """The sample of these clouds and their classes."""
+        if len(clouds) != len(ys):
+            raise ValueError(f"every cloud needs a class: got {len(ys)} classes for {len(clouds)} clouds.")
+        y = torch.as_tensor(ys, dtype=torch.long)
+        shared = clouds[0].positions if clouds else None
+        if shared is None or any(cloud.positions is not shared for cloud in clouds):
+            levels, pyramid = self._build(clouds)
+            return Sample(levels.x, pyramid, y)
+        if len(clouds) not in self._kept or self._kept[len(clouds)][0] is not shared:
+            self._kept[len(clouds)] = (shared, *self._build(clouds))
+        _, levels, pyramid = self._kept[len(clouds)]
+        return Sample(input_signal(clouds, levels.voxel, len(levels.x)), pyramid, y)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_kept": {}}  # too large to send to a worker
+
+    def _build(self, clouds: Sequence[Cloud]) -> tuple[Levels, Pyramid]:
+        levels = cloud_pyramid(clouds, self.resolutions, strided=self.strided, cap=self.cap)
+        labels = label_edges(self.labelling, levels, compact=self.compact, known=self.known)
+        graphs = map(_graph, levels.levels, labels)
+        return levels, Pyramid(tuple(graphs), levels.pool_maps)
+
+
+def build(
+    clouds: Sequence[Cloud], ys: Sequence[int] | Int[Tensor, " b"], resolutions: Resolutions, **settings: Any
+) -> Sample:
+    """One sample of a batch of clouds, by the settings of a `Builder`."""
+    return Builder(resolutions, **settings)(clouds, ys)
+
+
+def _graph(level: Level, labels: Labels) -> Graph:
+    """The graph of a level; its edges are sorted and in range by construction."""
+    n = len(level.positions if level.centroids is None else level.centroids)
+    pointer = torch.zeros(n + 1, dtype=torch.long)
+    torch.cumsum(torch.bincount(level.target, minlength=n), 0, out=pointer[1:])
+    if level.centroids is None:
+        return Graph(level.source, level.target, pointer, labels, level.sizes)
+    return Graph(level.source, level.target, pointer, labels, torch.ones_like(level.sizes), level.target)
+
+
+class _Examples(Protocol):
+    """Clouds and their classes, by number: a list of pairs, or whatever reads them when asked."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, index: int, /) -> tuple[Cloud, int]: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Batches:
+    """The batches of any epoch, in any order and from any process.
+
+    An epoch visits all examples in batches of nearly equal size. Which examples make a batch depends on seed, epoch and
+    the number of the batch alone, and how an example is augmented on seed, epoch and the number of the example.
+
+    Args:
+        examples: Clouds and their classes.
+        build: What makes a sample of them, a `Builder`.
+        size: Examples in a batch, at most.
+        augment: Makes a random variant of a cloud, as in `partial(augment, drop=0)`; none for the clouds themselves.
+        shuffle: Visit the examples in a new order in each epoch.
+        seed: What chance depends on.
+    """
+
+    examples: _Examples
+    build: Callable[[Sequence[Cloud], Sequence[int]], Sample]
+    size: int
+    augment: Callable[[Cloud, np.random.Generator], Cloud] | None = None
+    shuffle: bool = True
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.size < 1:
+            raise ValueError(f"a batch holds at least one example: got a size of {self.size}.")
+
+    def __len__(self) -> int:
+        return -(-len(self.examples) // self.size)
+
+    def indices(self, epoch: int, number: int) -> Int[np.ndarray, " b"]:
+        """The examples of a batch."""
+        if not 0 <= number < len(self):
+            raise IndexError(f"an epoch has batches 0 to {len(self) - 1}: got {number}.")
+        n, count = len(self.examples), len(self)
+        order = _shuffled(n, self.seed, epoch) if self.shuffle else np.arange(n)
+        return order[n * number // count : n * (number + 1) // count]
+
+    def sample(self, indices: Sequence[int] | Int[np.ndarray, " b"], epoch: int) -> Sample:
+        """These examples as they look in an epoch."""
+        examples = [self.examples[int(index)] for index in indices]
+        clouds = [cloud for cloud, _ in examples]
+        if self.augment is not None:
+            clouds = [
+                self.augment(cloud, _rng(self.seed, epoch, int(index)))
+                for cloud, index in zip(clouds, indices, strict=True)
+            ]
+        return self.build(clouds, [y for _, y in examples])
+
+    def batch(self, epoch: int, number: int) -> Sample:
+        """One batch of an epoch."""
+        return self.sample(self.indices(epoch, number), epoch)
+
+    def epoch(self, epoch: int) -> Iterator[Sample]:
+        """All batches of an epoch, one after the other."""
+        return (self.batch(epoch, number) for number in range(len(self)))
+
+
+def _rng(seed: int, *key: int) -> np.random.Generator:
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
+
+
+@lru_cache(maxsize=4)
+def _shuffled(count: int, seed: int, epoch: int) -> Int[np.ndarray, " n"]:
+    return _rng(seed, epoch).permutation(count)

@@ -1,0 +1,442 @@
+"""Files are fetched over https, checked, and refused when they attack; nothing half-written stays behind."""
+
+from __future__ import annotations
+
+import errno
+import gzip
+import hashlib
+import io
+import shutil
+import stat
+import tarfile
+import urllib.error
+import urllib.request
+import zipfile
+from collections.abc import Callable
+from email.message import Message
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from edgecond.datasets import _files
+from edgecond.datasets._files import DataError, download, read_archive, read_npz, Source, sum_is, unpack
+from tests.sentences import refused
+
+URL = "https://example.org/data.bin"
+
+
+def tar(path: Path, *members: tuple[str, bytes] | tarfile.TarInfo, mode: str = "w:gz") -> Path:
+    with tarfile.open(path, mode) as archive:  # type: ignore[call-overload]
+        for member in members:
+            if isinstance(member, tarfile.TarInfo):
+                archive.addfile(member)
+            else:
+                info = tarfile.TarInfo(member[0])
+                info.size = len(member[1])
+                archive.addfile(info, io.BytesIO(member[1]))
+    return path
+
+
+def pack(path: Path, *members: tuple[str | zipfile.ZipInfo, bytes]) -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in members:
+            archive.writestr(name, data)
+    return path
+
+
+def entry(name: str, kind: bytes, target: str = "") -> tarfile.TarInfo:
+    info = tarfile.TarInfo(name)
+    info.type, info.linkname = kind, target
+    return info
+
+
+def everything(folder: Path) -> set[str]:
+    return {str(path.relative_to(folder)) for path in folder.rglob("*")}
+
+
+# Where
+
+
+def test_data_live_where_the_environment_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    """EDGECOND_DATA first, then the cache directory of the XDG specification, then ~/.cache."""
+    monkeypatch.setenv("EDGECOND_DATA", str(tmp_path))
+    assert _files.data_directory() == tmp_path
+    monkeypatch.delenv("EDGECOND_DATA")
+    monkeypatch.setenv("XDG_CACHE_HOME", "/somewhere")
+    assert _files.data_directory() == Path("/somewhere/edgecond")
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    assert _files.data_directory() == Path.home() / ".cache" / "edgecond"
+
+
+def test_a_missing_file_is_a_sentence_that_says_what_to_do(folder: Path):
+    with refused(
+        f"sydney needs {folder / 'sydney' / 'a.tar.gz'}, which is not there. Run `edgecond fetch sydney`, "
+        "or set EDGECOND_DATA to the directory that holds your copy.",
+        DataError,
+    ):
+        _files.locate("sydney", "a.tar.gz")
+
+
+def test_the_digest_is_the_sum_of_the_list_that_sha256sum_prints(tmp_path: Path):
+    """By hand: two spaces between sum and name, one line each, sorted by name."""
+    one, two = hashlib.sha256(b"1").hexdigest(), hashlib.sha256(b"2").hexdigest()
+    expected = hashlib.sha256(f"{two}  a\n{one}  b\n".encode()).hexdigest()
+
+    assert _files.digest({"b": one, "a": two}) == expected
+
+
+# Archives
+
+
+@pytest.mark.parametrize("name", ["good.zip", "good.tar", "good.tar.gz", "good.tgz"])
+def test_an_honest_archive_unpacks_whole(tmp_path: Path, name: str):
+    files = (("a.txt", b"one"), ("deep/er/b.txt", b"two"))
+    modes = {".tar": "w", ".gz": "w:gz", ".tgz": "w:gz"}
+    path = tmp_path / name
+    archive = pack(path, *files) if name.endswith("zip") else tar(path, *files, mode=modes[path.suffix])
+
+    unpack(archive, tmp_path / "out")
+
+    assert (tmp_path / "out/a.txt").read_bytes() == b"one"
+    assert (tmp_path / "out/deep/er/b.txt").read_bytes() == b"two"
+    assert everything(tmp_path) == {name, "out", "out/a.txt", "out/deep", "out/deep/er", "out/deep/er/b.txt"}
+    assert read_archive(archive, lambda name: name.startswith("deep")) == {"deep/er/b.txt": b"two"}
+
+
+OUTSIDE = ["../evil", "a/../../evil", "/etc/evil", "..\\evil", "C:\\evil", "C:evil", "\\\\host\\evil"]
+
+
+@pytest.mark.parametrize("name", OUTSIDE)
+@pytest.mark.parametrize("kind", ["evil.zip", "evil.tar.gz"])
+def test_a_name_that_leads_out_is_refused_before_a_byte_is_written(tmp_path: Path, kind: str, name: str):
+    """An honest file stands before the evil one: it must not be written either."""
+    files = (("good.txt", b"good"), (name, b"evil"))
+    archive = pack(tmp_path / kind, *files) if kind.endswith("zip") else tar(tmp_path / kind, *files)
+    sentence = f"{archive} is refused: the name {name!r} leads out of the directory it is unpacked into."
+
+    with refused(sentence, DataError):
+        unpack(archive, tmp_path / "out")
+    with refused(sentence, DataError):
+        read_archive(archive)
+
+    assert everything(tmp_path) == {kind}
+
+
+@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.BLKTYPE, tarfile.FIFOTYPE])
+def test_links_and_devices_in_a_tar_are_refused_before_a_byte_is_written(tmp_path: Path, kind: bytes):
+    archive = tar(tmp_path / "evil.tar.gz", ("good.txt", b"good"), entry("evil", kind, "/etc/passwd"))
+
+    with refused(f"{archive} is refused: 'evil' is a link or a device, not a file.", DataError):
+        unpack(archive, tmp_path / "out")
+
+    assert everything(tmp_path) == {"evil.tar.gz"}
+
+
+def test_a_link_in_a_zip_is_refused_before_a_byte_is_written(tmp_path: Path):
+    link = zipfile.ZipInfo("evil")
+    link.external_attr = (stat.S_IFLNK | 0o777) << 16
+    archive = pack(tmp_path / "evil.zip", ("good.txt", b"good"), (link, b"/etc/passwd"))
+
+    with refused(f"{archive} is refused: 'evil' is a link or a device, not a file.", DataError):
+        unpack(archive, tmp_path / "out")
+
+    assert everything(tmp_path) == {"evil.zip"}
+
+
+@pytest.mark.parametrize("kind", ["bomb.zip", "bomb.tar.gz"])
+def test_a_bomb_is_refused_before_a_byte_is_written(tmp_path: Path, kind: str):
+    """8 MB of zeros shrink about a thousandfold; the least that any archive may unpack to is 2^20 bytes."""
+    files = (("good.txt", b"good"), ("zeros", bytes(2**23)))
+    archive = pack(tmp_path / kind, *files) if kind.endswith("zip") else tar(tmp_path / kind, *files)
+    size = archive.stat().st_size
+
+    with refused(f"{archive} is refused: its {size:,} bytes would unpack to more than 1,048,576.", DataError):
+        unpack(archive, tmp_path / "out")
+
+    assert everything(tmp_path) == {kind}
+
+
+def test_an_archive_beyond_the_cap_is_refused_whatever_its_ratio(tmp_path: Path):
+    archive = pack(tmp_path / "large.zip", ("noise", np.random.default_rng(0).bytes(5000)))
+
+    with pytest.raises(DataError, match="would unpack to more than 4,096"):
+        list(_files.iterate_archive(archive, most=4096))
+
+
+def test_a_tar_header_cannot_fill_the_memory(tmp_path: Path):
+    """A long name is stored as a file of its own, which tar readers hold in memory before anyone sees its size."""
+    path = tmp_path / "evil.tar"
+    header = entry("././@LongLink", tarfile.GNUTYPE_LONGNAME)
+    header.size = 2**40
+    path.write_bytes(header.tobuf(tarfile.GNU_FORMAT) + bytes(1024))
+
+    with refused(
+        f"{path} is damaged or cut short (a header of 1,099,511,627,776 bytes). Remove it and fetch it again.",
+        DataError,
+    ):
+        read_archive(path)
+
+
+@pytest.mark.parametrize("kind", ["twice.zip", "twice.tar.gz"])
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_a_name_may_occur_once(tmp_path: Path, kind: str):
+    """On systems that ignore case, `A` would overwrite `a`."""
+    files = (("a", b"1"), ("A", b"2"))
+    archive = pack(tmp_path / kind, *files) if kind.endswith("zip") else tar(tmp_path / kind, *files)
+
+    with refused(f"{archive} is refused: it holds 'A' twice.", DataError):
+        unpack(archive, tmp_path / "out")
+
+
+@pytest.mark.parametrize("kind", ["a.zip", "a.tar", "a.tar.gz"])
+@pytest.mark.parametrize("damage", ["cut", "flip"])
+def test_a_damaged_archive_is_a_sentence_and_leaves_nothing(tmp_path: Path, kind: str, damage: str):
+    """Cut in the middle; or one bit wrong in the middle, or in the head of the second member of a plain tar."""
+    files = (("a", np.random.default_rng(0).bytes(3000)), ("b", np.random.default_rng(1).bytes(3000)))
+    path = tmp_path / kind
+    archive = pack(path, *files) if kind == "a.zip" else tar(path, *files, mode="w" if kind == "a.tar" else "w:gz")
+    data = bytearray(archive.read_bytes())
+    if damage == "cut":
+        archive.write_bytes(data[: len(data) * 2 // 5])
+    else:
+        data[3600 if kind == "a.tar" else 2000] ^= 4
+        archive.write_bytes(data)
+
+    with pytest.raises(
+        DataError, match=rf"^{archive} is damaged or cut short \(.+\)\. Remove it and fetch it again\.$"
+    ):
+        unpack(archive, tmp_path / "out")
+
+    assert everything(tmp_path) == {kind}
+
+
+def test_only_known_archives_are_opened(tmp_path: Path):
+    with refused(f"{tmp_path / 'a.rar'} is not an archive that is read here: zip, tar and tar.gz are.", DataError):
+        unpack(tmp_path / "a.rar", tmp_path / "out")
+    with refused(f"{tmp_path / 'a.zip'} cannot be read: No such file or directory.", DataError):
+        unpack(tmp_path / "a.zip", tmp_path / "out")
+
+
+def test_an_existing_directory_is_left_alone(tmp_path: Path):
+    archive = pack(tmp_path / "a.zip", ("a", b"1"))
+    (tmp_path / "out").mkdir()
+
+    with refused(f"{tmp_path / 'out'} exists already: {archive} is unpacked into a new directory only.", DataError):
+        unpack(archive, tmp_path / "out")
+
+
+def test_a_file_that_is_also_a_directory_leaves_nothing(tmp_path: Path):
+    archive = pack(tmp_path / "a.zip", ("a", b"1"), ("a/b", b"2"))
+
+    with pytest.raises(DataError, match="out cannot be written: "):
+        unpack(archive, tmp_path / "out")
+
+    assert everything(tmp_path) == {"a.zip"}
+
+
+# Arrays
+
+
+def test_a_pickle_is_never_read(tmp_path: Path):
+    """An array of Python objects is a pickle inside; so is a file that has no array at all."""
+    np.savez(tmp_path / "a.npz", points=np.array([{"evil": 1}], dtype=object))
+    with pytest.raises(DataError, match=r"a.npz is damaged or cut short \(Object arrays cannot be loaded"):
+        read_npz(tmp_path / "a.npz")
+    pack(tmp_path / "b.npz", ("points.npy", b"cos\nsystem\n(S'false'\ntR."))
+    with pytest.raises(DataError, match=r"b.npz is damaged or cut short"):
+        read_npz(tmp_path / "b.npz")
+
+
+def test_an_array_that_promises_more_than_it_holds_is_damaged(tmp_path: Path):
+    buffer = io.BytesIO()
+    np.save(buffer, np.zeros(1000))
+    pack(tmp_path / "a.npz", ("points.npy", buffer.getvalue().replace(b"(1000,)", b"(9999,)")))
+
+    with pytest.raises(DataError, match=r"a.npz is damaged or cut short \(.+\)\. Remove it and fetch it again\.$"):
+        read_npz(tmp_path / "a.npz")
+
+
+def test_a_gzip_bomb_stops_at_the_cap(tmp_path: Path):
+    (tmp_path / "zeros.gz").write_bytes(gzip.compress(bytes(2**22)))
+
+    with (
+        pytest.raises(DataError, match="would unpack to more than 1,048,576"),
+        _files.decompressed(tmp_path / "zeros.gz") as stream,
+    ):
+        stream.read()
+
+
+# Fetching
+
+
+class Answer(io.BytesIO):
+    def __init__(self, data: bytes, length: int | None = None) -> None:
+        super().__init__(data)
+        self.headers = Message()
+        if length is not None:
+            self.headers["Content-Length"] = str(length)
+
+
+@pytest.fixture
+def serve(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any], list[str]]:
+    """A network that gives one answer, or raises one error, and remembers what it was asked."""
+
+    def answer(with_: Answer | Exception) -> list[str]:
+        asked = []
+
+        def open_(self: Any, request: urllib.request.Request, data: None = None, timeout: float = 0) -> Answer:
+            assert timeout > 0
+            asked.append(request.full_url)
+            if isinstance(with_, Exception):
+                raise with_
+            return with_
+
+        monkeypatch.setattr(urllib.request.OpenerDirector, "open", open_)
+        return asked
+
+    return answer
+
+
+def good(path: Path) -> None:
+    sum_is(hashlib.sha256(b"good").hexdigest())(path)
+
+
+def test_a_download_appears_under_its_name_and_tells_its_progress(serve: Any, tmp_path: Path):
+    asked, steps = serve(Answer(b"good", 4)), []
+
+    download(URL, tmp_path / "new/data.bin", check=good, most=4, progress=lambda *step: steps.append(step))
+
+    assert (tmp_path / "new/data.bin").read_bytes() == b"good"
+    assert everything(tmp_path) == {"new", "new/data.bin"}
+    assert (asked, steps) == ([URL], [(4, 4)])
+
+
+def test_a_wrong_sum_is_a_sentence_and_nothing_is_kept(serve: Any, tmp_path: Path):
+    """Sums by hashlib."""
+    serve(Answer(b"evil"))
+    found, expected = (hashlib.sha256(data).hexdigest() for data in (b"evil", b"good"))
+
+    with refused(
+        f"{URL} served another file than expected, which was not kept: "
+        f"data.bin has the SHA-256 sum {found} instead of {expected}.",
+        DataError,
+    ):
+        download(URL, tmp_path / "data.bin", check=good, most=100)
+
+    assert not everything(tmp_path)
+
+
+@pytest.mark.parametrize("length", [None, 200], ids=["unannounced", "announced"])
+def test_a_download_has_a_cap(serve: Any, tmp_path: Path, length: int | None):
+    serve(Answer(bytes(200), length))
+
+    with refused(f"{URL} serves more than the 100 bytes that data.bin may have.", DataError):
+        download(URL, tmp_path / "data.bin", check=good, most=100)
+
+    assert not everything(tmp_path)
+
+
+FAILURES = {
+    "no network": (urllib.error.URLError("Name or service not known"), "Name or service not known"),
+    "not found": (urllib.error.HTTPError(URL, 404, "Not Found", Message(), None), "Not Found"),
+    "silence": (TimeoutError("timed out"), "timed out"),
+    "cut": (Answer(b"go", 4), "the connection ended after 2 of 4 bytes"),
+}
+
+
+@pytest.mark.parametrize(("answer", "reason"), FAILURES.values(), ids=FAILURES)
+def test_a_network_that_fails_is_a_sentence_and_nothing_is_kept(serve: Any, tmp_path: Path, answer: Any, reason: str):
+    serve(answer)
+
+    with refused(
+        f"{URL} could not be fetched: {reason}. Check the network, or put the file at {tmp_path / 'data.bin'}.",
+        DataError,
+    ):
+        download(URL, tmp_path / "data.bin", check=good, most=100)
+
+    assert not everything(tmp_path)
+
+
+def test_an_interrupted_download_leaves_nothing(serve: Any, tmp_path: Path):
+    """Ctrl-C is no Exception, and still cleans up."""
+    serve(Answer(b"good"))
+
+    def interrupt(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        download(URL, tmp_path / "data.bin", check=good, most=100, progress=interrupt)
+
+    assert not everything(tmp_path)
+
+
+@pytest.mark.parametrize("url", ["http://example.org/a", "file:///etc/passwd", "ftp://example.org/a"])
+def test_data_come_over_https_only(serve: Any, tmp_path: Path, url: str):
+    asked = serve(Answer(b"good"))
+
+    with refused(f"{url} is refused: data are fetched over https only.", DataError):
+        download(url, tmp_path / "data.bin", check=good, most=100)
+    with refused(f"{url} is refused: data are fetched over https only.", DataError):  # where https leads astray
+        _files._HttpsOnly().redirect_request(urllib.request.Request(URL), None, 302, "Found", Message(), url)
+
+    assert not asked
+
+
+@pytest.mark.parametrize("place", ["mkdtemp", "fsync", "replace"])
+@pytest.mark.parametrize("failure", [errno.EROFS, errno.ENOSPC])
+def test_a_read_only_or_full_disk_is_a_sentence_and_leaves_nothing(
+    serve: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str, failure: int
+):
+    """The disk fails at the first step, after the data, or at the last moment."""
+    serve(Answer(b"good"))
+    reason = OSError(failure, {errno.EROFS: "Read-only file system", errno.ENOSPC: "No space left on device"}[failure])
+
+    def fail(*_: Any, **__: Any) -> None:
+        raise reason
+
+    owner = {"mkdtemp": _files.tempfile, "fsync": _files.os, "replace": Path}[place]
+    monkeypatch.setattr(owner, place, fail)
+
+    with pytest.raises(
+        DataError,
+        match=rf"data.bin cannot be written: {reason.strerror}. "
+        "Set EDGECOND_DATA to a directory with space that you may write to.$",
+    ):
+        download(URL, tmp_path / "data.bin", check=good, most=100)
+
+    assert not everything(tmp_path)
+
+
+def test_a_directory_that_is_a_file_is_a_sentence(serve: Any, tmp_path: Path):
+    serve(Answer(b"good"))
+    (tmp_path / "mnist").write_text("a file")
+
+    with pytest.raises(DataError, match=r"mnist/data.bin cannot be written: (File exists|Not a directory)"):
+        download(URL, tmp_path / "mnist/data.bin", check=good, most=100)
+
+
+def test_what_is_there_is_checked_and_not_fetched_again(serve: Any, folder: Path):
+    asked = serve(Answer(b"good"))
+    source = Source("data.bin", URL, good, most=100)
+    place = folder / "toy"
+
+    first, second = _files.obtain("toy", [source]), _files.obtain("toy", [source])
+
+    assert first == f"toy is in {place}: data.bin downloaded and verified."
+    assert second == f"toy is in {place} already: verified, nothing to download."
+    assert len(asked) == 1
+
+
+def test_a_wrong_file_that_is_there_is_left_to_its_owner(serve: Any, folder: Path):
+    asked = serve(Answer(b"good"))
+    (folder / "toy").mkdir()
+    (folder / "toy/data.bin").write_bytes(b"mine")
+
+    with pytest.raises(DataError, match=r"toy/data.bin has the SHA-256 sum .* Remove it and fetch it again\.$"):
+        _files.obtain("toy", [Source("data.bin", URL, good, most=100)])
+
+    assert (folder / "toy/data.bin").read_bytes() == b"mine"
+    assert not asked
+    shutil.rmtree(folder / "toy")

@@ -1,0 +1,75 @@
+"""Scores against scikit-learn and against counts by hand."""
+
+import numpy as np
+import pytest
+import torch
+from sklearn.metrics import balanced_accuracy_score, confusion_matrix, f1_score
+
+from edgecond.evaluation import average_scores, confusion, metrics, predict, vote
+from edgecond.network import Network
+from tests.pyramids import random_batch, random_samples
+
+
+def test_weighted_f1_and_accuracies_are_those_of_scikit_learn():
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        y, predicted = rng.integers(0, 5, 40), rng.integers(0, 5, 40)
+
+        found = metrics(y, predicted, 5)
+
+        assert found["f1"] == pytest.approx(f1_score(y, predicted, average="weighted"))
+        assert found["accuracy"] == pytest.approx((y == predicted).mean())
+        assert found["class_accuracy"] == pytest.approx(balanced_accuracy_score(y, predicted))
+
+
+def test_the_legacy_f1_is_too_low_for_a_weak_class():
+    """By hand: class 1 has P = 1/2 and R = 1/3, so 2PR = 1/3 and P+R = 5/6 < 1; class 0 has P = 1/3, R = 1/2."""
+    y, predicted = np.array([0, 0, 1, 1, 1]), np.array([0, 1, 1, 0, 0])
+
+    found = metrics(y, predicted, 2)
+
+    assert found["f1"] == pytest.approx(0.4 * 0.4 + 0.6 * 0.4)
+    assert found["f1_legacy"] == pytest.approx(1 / 3)
+
+
+def test_a_class_that_never_occurs_does_not_count():
+    y, predicted = np.array([0, 0, 1]), np.array([0, 0, 2])
+
+    found = metrics(y, predicted, 4)
+
+    assert found["class_accuracy"] == pytest.approx(0.5)
+    assert found["f1"] == pytest.approx(2 / 3)
+
+
+def test_confusion_has_true_classes_in_rows():
+    y, predicted = np.array([0, 0, 2, 1]), np.array([0, 1, 2, 1])
+
+    assert (confusion(y, predicted, 3) == confusion_matrix(y, predicted)).all()
+
+
+def test_votes_count_looks_and_scores_average_them():
+    """Two weak looks for class 0 outvote one strong look for class 1, whose mean probability is higher."""
+    looks = [np.array([[0.6, 0.4]]), np.array([[0.6, 0.4]]), np.array([[0.0, 1.0]])]
+
+    assert vote(looks).tolist() == [0]
+    assert average_scores(looks).tolist() == [1]
+
+
+def test_a_tied_vote_goes_to_the_more_probable_class():
+    looks = [np.array([[0.9, 0.1]]), np.array([[0.4, 0.6]])]
+
+    assert vote(looks).tolist() == [0]
+
+
+def test_prediction_gives_probabilities_in_the_order_of_the_samples():
+    written = "C(4)-MP(1,2)-C(4)-GAP-FC(3)"
+    torch.manual_seed(0)
+    network = Network(written, 2, 3, hidden=(4,))
+    samples = random_samples(written, [5, 6, 7], d0=2, s=3)
+
+    one_by_one, ys = predict(network, samples)
+    together, _ = predict(network, [random_batch(written, [5, 6, 7], d0=2, s=3)])
+
+    np.testing.assert_allclose(one_by_one.sum(1), 1)
+    np.testing.assert_allclose(one_by_one, together, atol=1e-6)
+    assert ys.tolist() == [int(sample.y) for sample in samples]

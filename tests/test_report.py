@@ -1,0 +1,45 @@
+"""Tables show the paper's numbers beside the mean of the records, and say what is missing."""
+
+import json
+
+import pytest
+
+from edgecond.report import entries, tables
+
+
+def write(results, row, fold, seed, **metrics):
+    path = results / row / f"fold{fold}-seed{seed}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({"fold": fold, "seed": seed, "epochs": 250, "metrics": metrics}))
+
+
+def entry(results, row):
+    return next(entry for entry in entries(1, results) if entry.row == row)
+
+
+def test_table_1_has_the_papers_three_numbers(tmp_path):
+    assert {e.row: e.paper for e in entries(1, tmp_path)} == {"ECC": 0.784, "ECC 1.5ρ": 0.769, "ECC 2ρ": 0.744}
+
+
+def test_the_rerun_is_the_mean_over_folds_of_the_mean_over_seeds(tmp_path):
+    for fold, values in enumerate([(0.7, 0.8), (0.8,), (0.6,), (0.9,)]):
+        for seed, value in enumerate(values):
+            write(tmp_path, "sydney/ecc", fold, seed, f1=value)
+
+    found = entry(tmp_path, "ECC")
+
+    assert found.rerun == pytest.approx((0.75 + 0.8 + 0.6 + 0.9) / 4)
+    assert found.spread == pytest.approx(0.12500, abs=1e-4)
+    assert (found.seeds, found.epochs) == (2, (250, 250))
+
+
+def test_a_missing_fold_leaves_the_row_open(tmp_path):
+    write(tmp_path, "sydney/ecc", 0, 0, f1=0.7)
+
+    assert entry(tmp_path, "ECC").rerun is None
+    assert len(entry(tmp_path, "ECC").folds) == 1
+    assert entry(tmp_path, "ECC 2ρ").folds == ()
+
+
+def test_all_cloud_tables_are_rerun():
+    assert tables() == [1, 2, 5, 6, 7, 9]

@@ -1,0 +1,57 @@
+"""The package starts fast: the command line answers at once, and the layer costs little beyond torch itself."""
+
+import subprocess
+import sys
+from time import perf_counter
+
+import pytest
+
+from tests.sentences import refused
+
+ATTEMPTS = 5  # the best of them counts, for the machine may be busy
+
+
+def python(*arguments: str) -> str:
+    return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, check=True).stdout
+
+
+def test_importing_the_package_imports_neither_torch_nor_numpy():
+    code = "import sys, edgecond; print({'torch', 'numpy'} & set(sys.modules), edgecond.__version__)"
+
+    assert python("-c", code).startswith("set() ")
+
+
+def test_help_answers_within_half_a_second():
+    def seconds() -> float:
+        start = perf_counter()
+        assert "Usage" in python("-m", "edgecond", "--help")
+        return perf_counter() - start
+
+    assert any(seconds() < 0.5 for _ in range(ATTEMPTS))
+
+
+@pytest.mark.slow
+def test_the_layer_costs_less_than_a_fifth_of_a_second_beyond_torch():
+    code = """
+import time
+import torch
+start = time.perf_counter()
+import edgecond
+edgecond.ECConv
+print(time.perf_counter() - start)
+"""
+
+    assert any(float(python("-c", code)) < 0.2 for _ in range(ATTEMPTS))
+
+
+def test_public_names_are_found_on_first_use_and_listed():
+    code = "import edgecond; print([n for n in edgecond.__all__ if not hasattr(edgecond, n) or n not in dir(edgecond)])"
+
+    assert python("-c", code) == "[]\n"
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    import edgecond
+
+    with refused("module 'edgecond' has no attribute 'NNConv'", AttributeError):
+        edgecond.NNConv  # noqa: B018

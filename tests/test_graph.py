@@ -607,3 +607,28 @@ def test_a_value_is_what_its_leaves_make_of_it(value: object):
     assert all(a is b for a, b in zip(pytree.tree_leaves(again), leaves, strict=True))
     assert all(a is b for (_, a), b in zip(named, leaves, strict=True))
     assert structure == pytree.treespec_loads(pytree.treespec_dumps(structure))
+
+
+def test_a_batch_of_bipartite_graphs_needs_the_sources_of_each():
+    source, target, labels = torch.tensor([0, 2]), torch.tensor([0, 1]), torch.zeros(2, 1)
+    both = {"num_vertices": 2, "sizes": torch.tensor([1, 1])}
+
+    graph = Graph.from_edges(source, target, labels, **both, num_sources=torch.tensor([2, 1]))
+
+    assert graph.source_membership.tolist() == [0, 0, 1]
+    with pytest.raises(ValueError, match="2 bipartite graphs needs the number of sources of each: got 3 in all"):
+        Graph.from_edges(source, target, labels, **both, num_sources=3)
+
+
+def test_graphs_of_a_batch_need_labels_of_one_width():
+    samples = [
+        Sample(
+            torch.zeros(1, 1),
+            Pyramid((Graph.from_edges(torch.tensor([0]), torch.tensor([0]), torch.zeros(1, s), num_vertices=1),)),
+            torch.tensor([0]),
+        )
+        for s in (1, 2)
+    ]
+
+    with pytest.raises(ValueError, match=r"labels of one width at each level: got \[1, 2\]"):
+        collate(samples)

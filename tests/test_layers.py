@@ -661,3 +661,22 @@ class TestPooling:
         pooling()(x, self.POOL_MAP, 4).sum().backward()
 
         assert x.grad.isfinite().all()
+
+
+@pytest.mark.filterwarnings("ignore:.*weight_norm.*is deprecated")
+def test_hooks_on_the_layers_of_f_are_not_bypassed():
+    """The older weight norm computes the weight in a hook: a step on its parameters must change the output."""
+    torch.manual_seed(0)
+    layers = [nn.Linear(2, 4), nn.ReLU(), nn.Linear(4, 3 * 5)]
+    conv = ECConv(3, 5, nn.Sequential(*map(torch.nn.utils.weight_norm, layers[::2])), bias=False)
+    x, edge_index, edge_attr = torch.randn(4, 3), torch.randint(0, 4, (2, 9)), torch.randn(9, 2)
+    with torch.no_grad():
+        conv.filters[1].weight_g.mul_(2)
+
+    found = conv(x, edge_index, edge_attr)
+
+    theta = conv.filters(edge_attr).view(-1, 5, 3)
+    messages = (theta @ x[edge_index[0], :, None]).squeeze(2)
+    total = torch.zeros(4, 5).index_add(0, edge_index[1], messages)
+    count = torch.bincount(edge_index[1], minlength=4).clamp(min=1)
+    torch.testing.assert_close(found, total / count[:, None])

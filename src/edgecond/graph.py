@@ -164,6 +164,11 @@ class Graph(_Movable):
         """
         labels = labels if isinstance(labels, Labels) else Labels(labels)
         sizes = torch.tensor([num_vertices], device=source.device) if sizes is None else sizes
+        if isinstance(num_sources, int) and sizes.shape[0] > 1:
+            raise ValueError(
+                f"a batch of {sizes.shape[0]} bipartite graphs needs the number of sources of each: "
+                f"got {num_sources} in all."
+            )
         membership = None if num_sources is None else _membership(torch.as_tensor(num_sources, device=source.device))
         _check_edges(source, target, labels)
         look = _may_look(source)
@@ -328,6 +333,9 @@ def _membership(sizes: Int[Tensor, " b"], count: int | None = None) -> Int[Tenso
 
 def _join_labels(parts: Sequence[Labels]) -> Labels:
     """Labels in a row. Parts that share one table of distinct labels keep it."""
+    widths = {part.width for part in parts}
+    if len(widths) > 1:
+        raise ValueError(f"graphs of a batch need labels of one width at each level: got {sorted(widths)}.")
     if all(part.index is None for part in parts):
         return Labels(torch.cat([part.values for part in parts]))
     first = parts[0].values

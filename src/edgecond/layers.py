@@ -251,7 +251,7 @@ def _check_diagonal(diagonal: bool, d_in: int, d_out: int) -> None:
 
 def _flat(network: nn.Module) -> list[nn.Module]:
     """The layers of nested sequences, in order."""
-    if type(network).forward is nn.Sequential.forward and isinstance(network, nn.Sequential):
+    if isinstance(network, nn.Sequential) and type(network).forward is nn.Sequential.forward and not _hooked(network):
         return [layer for part in network for layer in _flat(part)]
     return [network]
 
@@ -259,7 +259,13 @@ def _flat(network: nn.Module) -> list[nn.Module]:
 def _last_linear(network: nn.Module) -> nn.Linear | None:
     """The last layer of a network if it is linear."""
     last = _flat(network)[-1] if _flat(network) else None
-    return last if isinstance(last, nn.Linear) and type(last).forward is nn.Linear.forward else None
+    linear = isinstance(last, nn.Linear) and type(last).forward is nn.Linear.forward and not _hooked(last)
+    return last if linear else None  # type: ignore[return-value]
+
+
+def _hooked(layer: nn.Module) -> bool:
+    """Whether calling the layer does more than its `forward`, as the older weight norm does."""
+    return bool(layer._forward_hooks or layer._forward_pre_hooks)
 
 
 def _hidden(network: nn.Module, labels: Float[Tensor, "e s"]) -> Float[Tensor, "e k"]:
@@ -274,7 +280,8 @@ def _perceptron(network: nn.Module) -> Layers | None:
     layers = _flat(network)[:-1]
     linear = [layer for layer in layers[::2] if type(layer) is nn.Linear and layer.bias is not None]
     relu = [layer for layer in layers[1::2] if type(layer) is nn.ReLU]
-    if not linear or len(linear) + len(relu) < len(layers) or len(linear) != len(relu):
+    paired = len(linear) == len(relu) and len(linear) + len(relu) == len(layers)
+    if not linear or not paired or any(_hooked(layer) for layer in layers):
         return None
     return [layer.weight for layer in linear], [layer.bias for layer in linear]
 

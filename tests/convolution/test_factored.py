@@ -413,7 +413,7 @@ def test_frozen_layers_leave_the_gradients_of_the_others_alone(learnt: str, by: 
 
 @by
 def test_a_label_that_is_not_a_number_stays_one(by: str, dtype: torch.dtype, engine: str):
-    """torch's ReLU passes NaN on, in both directions: a broken label must show, at the vertices it reaches and there only."""
+    """torch's ReLU passes NaN on, in both directions: a broken label shows at its target, and there only."""
     graph = ZOO["every degree to 12"]
     inputs = labelled_inputs(graph, 3, 7, (3, 4, 5), True)
     inputs["labels"][40, 1] = torch.nan

@@ -141,6 +141,22 @@ def test_a_table_of_no_labels_gives_zeros(by: str, engine: str):
     assert ours["the gradient of x"].equal(torch.zeros(3, 4))
 
 
+@form
+@pytest.mark.parametrize("learnt", ["x", "theta"])
+def test_a_frozen_input_leaves_the_gradient_of_the_other_alone(learnt: str, by: str, engine: str):
+    """Whatever a training step freezes, the rest learns as before."""
+    graph, name = ZOO["every degree to 12"], "every degree to 12"
+    inputs, expected = inputs_of(graph, 3, 7), expected_in_the_zoo(name, 3, 7, "mean")
+
+    def convolve(**leaf: Tensor) -> Tensor:
+        given = {**inputs, **leaf}
+        return per_label(given["x"], graph, given["theta"], by=by)
+
+    ours = evaluate(convolve, **{learnt: inputs[learnt]})
+
+    assert_agree(ours, {key: expected[key] for key in ("the value", f"the gradient of {learnt}")})
+
+
 @settings(deadline=None, max_examples=50)
 @given(
     graph=graphs(),

@@ -82,6 +82,7 @@ def plan_for(graph: Graph, filters: Filters, d_in: int, reduce: str = "mean", *,
         num_sources=graph.num_sources,
         fused=filters.layers is not None and native.serves(graph.labels.values),
         low_memory=low_memory,
+        itemsize=graph.labels.values.element_size(),
     )
 
 

@@ -90,18 +90,8 @@ def _blend(
 
 
 @_blend.register_fake
-def _(
-    x: Tensor,
-    hidden: Tensor | None,
-    index: Tensor | None,
-    weight: Tensor,
-    weights: Sequence[Tensor],
-    biases: Sequence[Tensor],
-    pointer: Tensor,
-    column: Tensor,
-    edge: Tensor | None,
-    vertices: int,
-) -> Tensor:
+def _(x: Tensor, hidden: Tensor | None, index: Tensor | None, weight: Tensor, *rest: Any) -> Tensor:
+    *_, vertices = rest
     return x.new_empty(vertices, weight.shape[1])
 
 
@@ -156,14 +146,9 @@ def _(
     weight: Tensor,
     weights: Sequence[Tensor],
     biases: Sequence[Tensor],
-    pointer: Tensor,
-    column: Tensor,
-    edge: Tensor | None,
-    needs_x: bool,
-    needs_hidden: bool,
-    needs_weight: bool,
-    needs_layers: bool,
+    *rest: Any,
 ) -> list[Tensor]:
+    *_, needs_x, needs_hidden, needs_weight, needs_layers = rest
     layers = needs_layers or (needs_hidden and len(weights) > 0)
     return [
         x.new_empty(x.shape if needs_x else 0),

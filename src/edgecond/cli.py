@@ -191,27 +191,53 @@ def reproduce(
 
 
 def _side_by_side(row: str, wanted: Sequence[tuple[int, int]], jobs: int, rest: Sequence[str]) -> int:
-    """Each fold in a process of its own, `jobs` at a time; the first status that is not 0, if any."""
+    """Each fold in a process of its own, `jobs` at a time, until one fails or is stopped; the first bad status."""
     import os
     import subprocess
     import sys
-    from concurrent.futures import ThreadPoolExecutor
+    import time
 
-    def run(one: tuple[int, int]) -> int:
-        command = [sys.executable, "-m", "edgecond", "reproduce", row, "--fold", str(one[0]), "--seed", str(one[1])]
-        return subprocess.run([*command, *rest], env={**os.environ, "OMP_NUM_THREADS": "1"}, check=False).returncode
+    running: list[subprocess.Popen[bytes]] = []
+    waiting, status = list(wanted), 0
 
-    with ThreadPoolExecutor(jobs) as pool:
-        return next((status for status in list(pool.map(run, wanted)) if status), 0)
+    def pass_on(kind: int) -> None:
+        for process in running:
+            process.send_signal(kind)
+
+    with _until_asked_to_stop(pass_on) as asked:
+        while running or (waiting and not status and not asked):
+            while waiting and len(running) < jobs and not status and not asked:
+                fold, seed = waiting.pop(0)
+                command = [
+                    sys.executable,
+                    "-m",
+                    "edgecond",
+                    "reproduce",
+                    row,
+                    f"--fold={fold}",
+                    f"--seed={seed}",
+                    *rest,
+                ]
+                running.append(subprocess.Popen(command, env={**os.environ, "OMP_NUM_THREADS": "1"}))
+            time.sleep(0.1)
+            ended = [process for process in running if process.poll() is not None]
+            status = status or next((process.returncode for process in ended if process.returncode), 0)
+            running = [process for process in running if process not in ended]
+    return status
 
 
 @contextmanager
-def _until_asked_to_stop() -> Iterator[list[int]]:
-    """A list that is no longer empty once SIGINT or SIGTERM came."""
+def _until_asked_to_stop(then: Callable[[int], object] = lambda kind: None) -> Iterator[list[int]]:
+    """A list that is no longer empty once SIGINT or SIGTERM came; `then` is called with it."""
     import signal
 
     asked: list[int] = []
-    before = {kind: signal.signal(kind, lambda kind, _: asked.append(kind)) for kind in (signal.SIGINT, signal.SIGTERM)}
+
+    def remember(kind: int, _: object) -> None:
+        asked.append(kind)
+        then(kind)
+
+    before = {kind: signal.signal(kind, remember) for kind in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield asked
     finally:

@@ -15,6 +15,8 @@ from edgecond.convolution import native
 ROOT = Path(__file__).parent.parent
 RECORD = ROOT / "results" / "benchmarks" / "layers.json"
 PAGE = ROOT / "docs" / "benchmarks.md"
+README = ROOT / "README.md"
+MARKS = ("<!-- written by make bench -->", "<!-- until here -->")
 RIVALS = ("NNConv", "ECConv", "ECConv, edge_index", "ECConv, low memory")
 
 
@@ -103,9 +105,27 @@ def page(found: dict) -> str:  # type: ignore[type-arg]
     return "\n".join(lines) + "\n"
 
 
+def summary(found: dict) -> str:  # type: ignore[type-arg]
+    """The record in one line per layer, for the README."""
+    lines = ["| forward and backward, beside `NNConv` | 1 thread | 2 threads | peak memory |", "|---|---:|---:|---:|"]
+    for name, case in CASES.items():
+        faster = [f"{found['time'][name][threads]['ECConv']['times_faster']:.0f}x faster" for threads in (1, 2)]
+        used = found["memory"][name]
+        less = f"{used['ECConv'] / 2**20:.0f} MiB instead of {used['NNConv'] / 2**20:.0f}"
+        lines.append(f"| {case.title} | {faster[0]} | {faster[1]} | {less} |")
+    return "\n".join(lines)
+
+
+def with_summary(text: str, found: dict) -> str:  # type: ignore[type-arg]
+    """The README with the summary between its marks."""
+    before, rest = text.split(MARKS[0])
+    return f"{before}{MARKS[0]}\n\n{summary(found)}\n\n{MARKS[1]}{rest.split(MARKS[1])[1]}"
+
+
 if __name__ == "__main__":
     measured = record()
     RECORD.parent.mkdir(parents=True, exist_ok=True)
     RECORD.write_text(json.dumps(measured, indent=1) + "\n")
     PAGE.write_text(page(measured))
-    print(f"wrote {RECORD.relative_to(ROOT)} and {PAGE.relative_to(ROOT)}")
+    README.write_text(with_summary(README.read_text(), measured))
+    print(f"wrote {RECORD.relative_to(ROOT)}, {PAGE.relative_to(ROOT)} and the table in {README.name}")

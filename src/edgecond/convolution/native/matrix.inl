@@ -35,6 +35,7 @@ void tile(int64_t depth, const T *a, int64_t ai, int64_t ad, const T *b, int64_t
   for (int i = 0; i < M; ++i)
 #pragma GCC unroll 2
     for (int j = 0; j < N; ++j) sums[i][j] = add ? load(c + i * ci + j * kLanes<T>) : Vector<T>{};
+#pragma GCC unroll 2
   for (int64_t d = 0; d < depth; ++d) {
     Vector<T> row[N];
 #pragma GCC unroll 2

@@ -6,6 +6,7 @@ constexpr int64_t kDepth = 512;         // blended elements of a row handled at 
 constexpr int64_t kSlots = 16;          // parts that `spread` sums in, whatever the number of threads
 constexpr int64_t kSlotEdges = 2048;    // edges of a slot before their contributions are handed out
 constexpr int64_t kPartials = 32 << 20; // bytes of partial weight gradients at most
+constexpr int64_t kAhead = 16;          // edges whose far ends are fetched before they are needed
 constexpr double kThreadWork = 5e5;     // multiply-adds that are worth a thread
 template <class T>
 constexpr T kOne = 1;  // the activation of the constant channel
@@ -68,6 +69,7 @@ template <class T>
 Strided<T> pack_columns(const Problem<T> &g, int64_t begin, int64_t end, T *to) {
   const int64_t j = g.column_width, width = round_up(j, kLanes<T>);
   for (int64_t e = begin; e < end; ++e, to += width) {
+    if (e + kAhead < end) __builtin_prefetch(g.column_signal + g.column[e + kAhead] * j);
     copy(to, g.column_signal + g.column[e] * j, j);
     for (int64_t pad = j; pad < width; ++pad) to[pad] = 0;
   }

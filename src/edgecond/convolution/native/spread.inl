@@ -221,9 +221,11 @@ bool spread_all(const Problem<T> &g, const Gradients<T> &to) {
     // Each thread owns a range of vertices and adds what belongs to them, in the order of the edges.
     parallel(parts, [&](int64_t owner) {
       const int64_t low = g.columns * owner / parts, high = g.columns * (owner + 1) / parts;
-      for (int64_t e = from; e < end; ++e)
+      for (int64_t e = from; e < end; ++e) {
+        if (e + kAhead < end) __builtin_prefetch(to.out + g.column[e + kAhead] * g.column_width, 1);
         if (g.column[e] >= low && g.column[e] < high)
           add_to(to.out + g.column[e] * g.column_width, held + (e - from) * spread.columns, g.column_width);
+      }
     });
   }
   parallel(parts, [&](int64_t part) {

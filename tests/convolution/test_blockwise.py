@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -14,7 +15,7 @@ from torch import nn, Tensor
 from edgecond.convolution import REDUCTIONS, reference
 from edgecond.convolution.blockwise import blockable, blocks, blockwise, DiagonalSum, FactorSum, FilterSum, Kind
 from edgecond.convolution.reduce import reduced
-from edgecond.graph import Graph
+from edgecond.graph import Graph, Labels
 from tests.convolution.zoo import assert_agree, engines_here, evaluate, graphs, numbers, running_on, S, ZOO
 
 KINDS: tuple[Kind, ...] = (FactorSum, FilterSum, DiagonalSum)
@@ -64,8 +65,7 @@ def in_blocks(graph: Graph, kind: Kind, d_out: int, reduce: str, size: int) -> C
             reduce,
             lambda edges: blockwise(
                 x,
-                edges,
-                labels,
+                edges.with_labels(labels),
                 lambda part: rule(kind, part, first, second, d_out),
                 kind,
                 d_out,
@@ -284,3 +284,34 @@ def test_a_network_goes_in_blocks_if_labels_do_not_mix_and_nothing_is_drawn(
     """Batch statistics see all labels together, and dropout gives other numbers the second time."""
     assert blockable(network.train()) == training
     assert blockable(network.eval()) == evaluating
+
+
+@kinds
+def test_distinct_labels_are_looked_up_block_by_block(kind: Kind):
+    """The same as labels written out per edge, the gradient of a label being the sum over its edges."""
+    torch.manual_seed(0)
+    graph = ZOO["every degree to 12"]
+    index, values = torch.randint(0, 3, (graph.num_edges,)), numbers(3, S)
+    inputs = inputs_of(graph, kind)
+    d_out = width_of(inputs, kind, D_OUT)
+    rest = {name: value for name, value in inputs.items() if name != "labels"}
+
+    def looked_up(labels: Tensor, x: Tensor, first: Tensor, second: Tensor, weight: Tensor | None = None) -> Tensor:
+        indexed = replace(graph, labels=Labels(labels, index))
+        return blockwise(
+            x,
+            indexed,
+            lambda part: rule(kind, part, first, second, d_out),
+            kind,
+            d_out,
+            [first, second],
+            weight,
+            size=5,
+        )
+
+    def written_out(labels: Tensor, **others: Tensor) -> Tensor:
+        return at_once(graph, kind, d_out, "sum")(labels=labels[index], **others)
+
+    found, expected = evaluate(looked_up, labels=values, **rest), evaluate(written_out, labels=values, **rest)
+
+    assert_agree(found, expected)

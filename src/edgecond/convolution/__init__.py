@@ -80,7 +80,7 @@ def plan_for(graph: Graph, filters: Filters, d_in: int, reduce: str = "mean", *,
         k=filters.width,
         u=None if graph.labels.index is None else len(graph.labels.values),
         num_sources=graph.num_sources,
-        fused=filters.layers is not None and native.serves(graph.labels.values),
+        fused=filters.layers is not None and graph.labels.index is None and native.serves(graph.labels.values),
         low_memory=low_memory,
         itemsize=graph.labels.values.element_size(),
     )
@@ -119,18 +119,15 @@ def convolve(
     match algorithm:
         case "factored" if filters.hidden is not None and filters.weight is not None:
             hidden, weight = filters.hidden, filters.weight
-            if filters.layers and (labels.index is None or low_memory) and (native.serves(x) or not low_memory):
-                values = labels.per_edge(labels.values)
-                return factored(x, graph, values, weight, reduce, layers=filters.layers, by=by or "target")
+            if filters.layers and labels.index is None and (native.serves(x) or not low_memory):
+                return factored(x, graph, labels.values, weight, reduce, layers=filters.layers, by=by or "target")
             if not (low_memory and parts):
                 return factored(x, graph, labels.per_edge(hidden(labels.values)), weight, reduce, by=by or "target")
-            values, parameters = labels.per_edge(labels.values), filters.hidden_parameters
+            parameters = filters.hidden_parameters
             return reduced(
                 graph,
                 reduce,
-                lambda edges: blockwise(
-                    x, edges, values, hidden, FactorSum, filters.d_out, parameters, weight, size=BLOCK
-                ),
+                lambda edges: blockwise(x, edges, hidden, FactorSum, filters.d_out, parameters, weight, size=BLOCK),
             )
         case "factored":
             raise ValueError("factored needs a filter network whose last layer is linear: use per_edge for others.")
@@ -159,12 +156,11 @@ def _diagonal(x: Tensor, graph: Graph, filters: Filters, reduce: str, low_memory
     """Filters of one weight per channel, as the authors' code offers."""
     labels = graph.labels
     if low_memory:
-        values = labels.per_edge(labels.values)
         return reduced(
             graph,
             reduce,
             lambda edges: blockwise(
-                x, edges, values, filters.theta, DiagonalSum, filters.d_out, filters.parameters, size=BLOCK
+                x, edges, filters.theta, DiagonalSum, filters.d_out, filters.parameters, size=BLOCK
             ),
         )
     theta = labels.per_edge(filters.theta(labels.values))

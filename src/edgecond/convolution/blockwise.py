@@ -39,6 +39,19 @@ class Block:
         vertices = torch.arange(self.count + 1, device=self.target.device)
         return Rows(torch.searchsorted(self.target, vertices), self.source)
 
+    def labels(self, graph: Graph, values: Tensor) -> Tensor:
+        """One row of the graph's labels per edge of this block."""
+        index = graph.labels.index
+        return values[self.edges] if index is None else values.index_select(0, index[self.edges])
+
+    def add_to_labels(self, graph: Graph, values: Tensor, rows: Tensor) -> None:
+        """The other way round: rows of this block's edges are added to those of their labels."""
+        index = graph.labels.index
+        if index is None:
+            values[self.edges] += rows
+        else:
+            values.scatter_add_(0, index[self.edges, None].expand_as(rows), rows)
+
     def of(self, signal: Tensor) -> Tensor:
         """The part of a signal on the vertices that belongs to this block."""
         return signal[self.first : self.first + self.count]
@@ -113,7 +126,6 @@ Kind = type[FilterSum] | type[DiagonalSum] | type[FactorSum]
 def blockwise(
     x: Float[Tensor, "n d_in"],
     graph: Graph,
-    labels: Float[Tensor, "m s"],
     rule: Rule,
     kind: Kind,
     d_out: int,
@@ -126,8 +138,7 @@ def blockwise(
 
     Args:
         x: Signal on the source vertices.
-        graph: The edges to sum over.
-        labels: One label per edge.
+        graph: The edges to sum over, and their labels; an index of distinct ones is looked up block by block.
         rule: Filters, or the activations of their factors, from labels; a pure function of each label.
         kind: Which of the two.
         d_out: Width of the output.
@@ -140,7 +151,7 @@ def blockwise(
     dtype = functools.reduce(torch.promote_types, [p.dtype for p in parameters], x.dtype)
     dtype = dtype if weight is None else torch.promote_types(dtype, weight.dtype)
     weight = None if weight is None else weight.to(dtype)
-    return _Blockwise.apply(graph, rule, kind, d_out, size, x.to(dtype), labels, weight, *parameters)
+    return _Blockwise.apply(graph, rule, kind, d_out, size, x.to(dtype), graph.labels.values, weight, *parameters)
 
 
 class _Blockwise(torch.autograd.Function):
@@ -153,15 +164,15 @@ class _Blockwise(torch.autograd.Function):
         d_out: int,
         size: int,
         x: Tensor,
-        labels: Tensor,
+        values: Tensor,
         weight: Tensor | None,
         *parameters: Tensor,
     ) -> Tensor:
         ctx.graph, ctx.rule, ctx.kind, ctx.size = graph, rule, kind, size
-        ctx.save_for_backward(x, labels, weight, *parameters)
+        ctx.save_for_backward(x, values, weight, *parameters)
         out = x.new_zeros(graph.num_vertices, d_out)
         for block in blocks(graph, size):
-            kind.add(out, x, rule(labels[block.edges]).to(x.dtype), weight, block)
+            kind.add(out, x, rule(block.labels(graph, values)).to(x.dtype), weight, block)
         return out
 
     @staticmethod
@@ -171,16 +182,16 @@ class _Blockwise(torch.autograd.Function):
                 "a convolution that is computed block by block has no second derivative: leave low_memory off, and "
                 "give F a linear last layer, for a gradient that is differentiated again (create_graph=True)."
             )
-        x, labels, weight, *parameters = ctx.saved_tensors
+        x, values, weight, *parameters = ctx.saved_tensors
         needs_x, needs_labels, needs_weight = ctx.needs_input_grad[5:8]
         for_x = x.new_zeros(x.shape) if needs_x else None
-        for_labels = torch.zeros_like(labels) if needs_labels else None
+        for_labels = torch.zeros_like(values) if needs_labels else None
         for_weight = torch.zeros_like(weight) if needs_weight else None
         learnt = [p for p, needed in zip(parameters, ctx.needs_input_grad[8:], strict=True) if needed]
         sums = [torch.zeros_like(p) for p in learnt]
         gradient = gradient.contiguous()
         for block in blocks(ctx.graph, ctx.size):
-            part = labels[block.edges].detach().requires_grad_(needs_labels)
+            part = block.labels(ctx.graph, values).detach().requires_grad_(needs_labels)
             with torch.enable_grad():
                 produced = ctx.rule(part).to(x.dtype)
             back, part_weight = ctx.kind.gradients(gradient, x, produced.detach(), weight, block, for_x)
@@ -193,7 +204,7 @@ class _Blockwise(torch.autograd.Function):
             for total, piece in zip(sums, found, strict=False):
                 total += piece
             if for_labels is not None:
-                for_labels[block.edges] = found[-1]
+                block.add_to_labels(ctx.graph, for_labels, found[-1])
         learnt_sums = iter(sums)
         by_parameter = [next(learnt_sums) if needed else None for needed in ctx.needs_input_grad[8:]]
         return (None,) * 5 + (for_x, for_labels, for_weight, *by_parameter)

@@ -42,10 +42,9 @@ def per_edge(
         parameters: The parameters of $F$.
         chunk: Edges per chunk.
     """
-    labels = graph.labels.per_edge(graph.labels.values)
     size = chunk or chunk_size(x.shape[1], d_out)
     return reduced(
         graph,
         reduce,
-        lambda edges: blockwise(x, edges, labels, filters, FilterSum, d_out, parameters, size=size),
+        lambda edges: blockwise(x, edges, filters, FilterSum, d_out, parameters, size=size),
     )

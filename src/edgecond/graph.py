@@ -2,43 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
-from typing import Any, Self
 
 import torch
-import torch.utils._pytree as pytree
 from jaxtyping import Float, Int
 from torch import Tensor
 
 from edgecond.segment import segment_sum
+from edgecond.value import Movable, value
 
 
-def _apply(value: Any, move: Callable[[Tensor], Tensor]) -> Any:
-    """`move` on every tensor of a value of this module, the values inside it included."""
-    leaves, structure = pytree.tree_flatten(value)
-    return pytree.tree_unflatten([move(leaf) if isinstance(leaf, Tensor) else leaf for leaf in leaves], structure)
-
-
-class _Movable:
-    def to(self, *args: Any, **kwargs: Any) -> Self:
-        """The same value on another device, or with its real-valued tensors in another precision."""
-        device, dtype, non_blocking, _ = torch._C._nn._parse_to(*args, **kwargs)
-
-        def move(tensor: Tensor) -> Tensor:
-            real = dtype is not None and tensor.is_floating_point()
-            return tensor.to(device, dtype if real else tensor.dtype, non_blocking)
-
-        return _apply(self, move)
-
-    def pin_memory(self) -> Self:
-        """The same value in page-locked memory, from where copies to a GPU do not wait."""
-        return _apply(self, Tensor.pin_memory)
-
-
-@dataclass(frozen=True, eq=False)
-class Cloud(_Movable):
+@value
+class Cloud(Movable):
     """A point cloud $P$ with the features $X_P$ of its points (Section 3.4)."""
 
     positions: Float[Tensor, "n 3"]
@@ -59,8 +36,8 @@ class Cloud(_Movable):
         return len(self.positions)
 
 
-@dataclass(frozen=True, eq=False)
-class Labels(_Movable):
+@value
+class Labels(Movable):
     """The edge labels $L(j,i)$: one row of `values` per edge, or distinct rows and the `index` of each edge's own.
 
     Categorical data stay compact this way, and $F$ is evaluated once per distinct label (footnote 1).
@@ -106,8 +83,8 @@ class Labels(_Movable):
         return Labels(torch.eye(count, device=index.device), index)
 
 
-@dataclass(frozen=True, eq=False)
-class Rows:
+@value
+class Rows(Movable):
     """Edges grouped by the vertex at one end: a compressed sparse row matrix.
 
     Row $r$ holds the edges `pointer[r]` to `pointer[r+1]`; `column` is the vertex at the other end, and `edge` the
@@ -119,8 +96,8 @@ class Rows:
     edge: Int[Tensor, " m"] | None = None
 
 
-@dataclass(frozen=True, eq=False)
-class Graph(_Movable):
+@value
+class Graph(Movable):
     r"""Directed edges $(j,i)$ with labels, sorted by target. A batch of graphs is a larger graph.
 
     Make one with `Graph.from_edges`, which sorts and checks; the bare constructor trusts its arguments. Self-loops
@@ -258,8 +235,8 @@ class Graph(_Movable):
         return replace(self, labels=labels)
 
 
-@dataclass(frozen=True, eq=False)
-class Pyramid(_Movable):
+@value
+class Pyramid(Movable):
     r"""Graphs $G^{(0)}, \dots, G^{(h_{max})}$ and the maps $M^{(h)}$ between their vertices (Section 3.3).
 
     A last graph whose sources are the vertices of its own level and whose targets are fewer makes the convolution
@@ -280,8 +257,8 @@ class Pyramid(_Movable):
         return len(self.graphs)
 
 
-@dataclass(frozen=True, eq=False)
-class Sample(_Movable):
+@value
+class Sample(Movable):
     """The signal $X^0$, the pyramid under it and the class to predict: one example or one batch."""
 
     x: Float[Tensor, "n d0"]
@@ -404,31 +381,3 @@ def _check_labels(labels: Labels) -> None:
                 f"the index of labels must number distinct labels from 0 to {len(labels.values) - 1}: "
                 f"found {int(bad[0])}."
             )
-
-
-def _register(kind: type, names: tuple[str, ...]) -> None:
-    """Let torch.export, torch.compile and `to` look inside a value."""
-
-    def restore(leaves: Iterable[Any], _: None) -> Any:
-        value: Any = object.__new__(kind)  # unchecked: while tracing, leaves need not be tensors
-        value.__dict__.update(zip(names, leaves, strict=True))
-        return value
-
-    pytree.register_pytree_node(
-        kind,
-        lambda value: ([getattr(value, name) for name in names], None),
-        restore,
-        flatten_with_keys_fn=lambda value: (
-            [(pytree.GetAttrKey(name), getattr(value, name)) for name in names],
-            None,
-        ),
-        serialized_type_name=f"edgecond.{kind.__name__}",
-        to_dumpable_context=lambda context: context,
-        from_dumpable_context=lambda context: context,
-    )
-
-
-for _kind in (Cloud, Labels, Graph, Pyramid, Sample):
-    _register(_kind, tuple(item.name for item in fields(_kind)))
-# Plain data: torch.load, and torch.export.load of a network with its example, may read them.
-torch.serialization.add_safe_globals([Cloud, Labels, Rows, Graph, Pyramid, Sample])

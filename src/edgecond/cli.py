@@ -297,7 +297,7 @@ def table(
     """
     from rich import box
     from rich.console import Console
-    from rich.table import Table
+    from rich.table import Column, Table
 
     from edgecond.report import entries, tables
 
@@ -305,7 +305,8 @@ def table(
     if not found:
         typer.echo(f"the tables that are rerun are {', '.join(map(str, tables()))}: got {number}.", err=True)
         raise typer.Exit(2)
-    shown = Table("", "row", "figure", "paper", "rerun", "± over folds", "folds", "seeds", "epochs", box=box.SIMPLE)
+    headers = ("", "row", "figure", "paper", "rerun", "±", "folds", "seeds", "epochs")
+    shown = Table(*[Column(header, no_wrap=bool(header)) for header in headers], box=box.SIMPLE, padding=(0, 1, 0, 0))
     for entry in found:
         percent = [None if x is None else f"{100 * x:.1f}" for x in (entry.rerun, entry.spread)]
         rerun = percent[0] or ("not yet" if not entry.folds else "incomplete")
@@ -314,3 +315,4 @@ def table(
         cells = [entry.metric, f"{100 * entry.paper:.1f}", rerun, percent[1] or "", folds, str(entry.seeds), epochs]
         shown.add_row(entry.row, entry.recipe.name, *cells)
     Console().print(shown)
+    typer.echo("±: standard deviation over folds; the figure of a fold is the mean over its seeds.")

@@ -7,7 +7,8 @@ import subprocess
 import sys
 from collections.abc import Callable
 from functools import cache
-from importlib.util import find_spec, module_from_spec
+from importlib import import_module
+from importlib.util import find_spec
 from itertools import pairwise
 
 import numpy as np
@@ -222,7 +223,7 @@ def test_the_kernels_agree_with_the_twin_on_a_large_graph(kind: str, by: str, en
 def expected_on_the_large_graph(kind: str) -> dict[str, Tensor]:
     """In double precision, on torch's operations."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(native, "_kernels", None)
+        patch.setattr(native, "_extension", None)
         inputs = {name: tensor.double() for name, tensor in large_inputs(kind).items()}
         return evaluate(lambda **t: LARGE[kind]("target", **t), **inputs)
 
@@ -247,15 +248,19 @@ for switch in ("", "plain", "0", "hidden"):
     environment = {**os.environ, "EDGECOND_NATIVE": ""}
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
 
-    spec = find_spec("edgecond.convolution.native._kernels")
-    built, wide = spec is not None, False
-    if spec is not None:  # loaded by hand: an import would set native._kernels, and turn the kernels on in this process
-        kernels = module_from_spec(spec)
-        spec.loader.exec_module(kernels)
-        wide = kernels.avx2()
+    built = find_spec("edgecond.convolution.native._kernels") is not None
     plain = "plain" if built else "none"
-    first = "avx2" if wide else plain
+    first = "avx2" if built and import_module("edgecond.convolution.native._kernels").avx2() else plain
     assert run.stdout.splitlines() == [f"{built} {first}", f"{built} {plain}", "False none", "False none"]
+
+
+def test_importing_the_extension_does_not_turn_the_kernels_on(monkeypatch: pytest.MonkeyPatch):
+    """Python binds an imported module to its package; the switch must not be undone by that."""
+    monkeypatch.setattr(native, "_extension", None)
+    if find_spec("edgecond.convolution.native._kernels") is not None:
+        import_module("edgecond.convolution.native._kernels")
+
+    assert not native.available()
 
 
 def test_the_instruction_set_is_the_one_in_use(engine: str):

@@ -91,18 +91,18 @@ def graphs(draw: st.DrawFn) -> Graph:
 @contextmanager
 def running_on(engine: str) -> Iterator[None]:
     """Compute with one instruction set of the C++ kernels, or with their torch twin."""
-    kernels = native._kernels
+    kernels = native._extension
     if engine != "twin" and (kernels is None or (engine == "avx2" and not kernels.avx2())):
         pytest.skip(f"this machine has no {engine} kernels")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(native, "_kernels", None if engine == "twin" else kernels)
+        patch.setattr(native, "_extension", None if engine == "twin" else kernels)
         patch.setattr(native, "_WIDE", engine == "avx2")
         yield
 
 
 def engines_here() -> list[str]:
     """All of the above that this machine has."""
-    kernels = native._kernels
+    kernels = native._extension
     return ["twin"] if kernels is None else ["plain", "twin"] if not kernels.avx2() else list(ENGINES)
 
 

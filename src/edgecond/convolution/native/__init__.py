@@ -28,28 +28,28 @@ from edgecond.graph import Rows
 try:
     if os.environ.get("EDGECOND_NATIVE") == "0":
         raise ImportError
-    from edgecond.convolution.native import _kernels
+    from edgecond.convolution.native import _kernels as _extension
 except ImportError:
-    _kernels = None  # type: ignore[assignment]
+    _extension = None  # type: ignore[assignment]
 
-_WIDE = bool(_kernels and _kernels.avx2() and os.environ.get("EDGECOND_NATIVE") != "plain")
+_WIDE = bool(_extension and _extension.avx2() and os.environ.get("EDGECOND_NATIVE") != "plain")
 _LAYERS = 8  # hidden layers that the kernels take
 
 
 def available() -> bool:
     """Whether the C++ kernels are in use."""
-    return _kernels is not None
+    return _extension is not None
 
 
 def serves(signal: Tensor) -> bool:
     """Whether the kernels serve signals of this type on this device."""
     known = signal.device.type == "cpu" and signal.dtype in (torch.float32, torch.float64)
-    return _kernels is not None and known
+    return _extension is not None and known
 
 
 def instruction_set() -> str:
     """The instructions the kernels use on this processor: 'avx2', 'plain', or 'none' where there are no kernels."""
-    return "none" if _kernels is None else "avx2" if _WIDE else "plain"
+    return "none" if _extension is None else "avx2" if _WIDE else "plain"
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,7 +181,7 @@ def _call(
         *map(_address, kept),
         *map(_address, outputs),
     )
-    getattr(_kernels, name)(y.dtype == torch.float64, _WIDE, numbers)
+    getattr(_extension, name)(y.dtype == torch.float64, _WIDE, numbers)
 
 
 def _address(value: Tensor | int | None) -> int:

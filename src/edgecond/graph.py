@@ -95,6 +95,12 @@ class Rows(Movable):
     column: Int[Tensor, " m"]
     edge: Int[Tensor, " m"] | None = None
 
+    @property
+    def row(self) -> Int[Tensor, " m"]:
+        """The row that each edge is in."""
+        positions = torch.arange(self.column.shape[0], device=self.column.device)
+        return torch.searchsorted(self.pointer, positions, right=True) - 1
+
 
 @value
 class Graph(Movable):

@@ -226,7 +226,7 @@ def _differentiable(
         activations = twin.activate(hidden, layers[: len(weights)], layers[len(weights) :])[-1]
     if len(weight) > activations.shape[1]:
         activations = torch.cat([activations, activations.new_ones(len(activations), 1)], 1)
-    row = torch.searchsorted(pointer, torch.arange(len(column), device=column.device), right=True) - 1
+    row = Rows(pointer, column, edge).row
     source, target = (column, row) if edge is None else (row, column)
     activations = activations if edge is None else activations[edge]
     outer = activations[:, :, None] * x[source][:, None, :]

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor
 
 from edgecond.graph import Rows
@@ -90,7 +90,7 @@ def _multiply_first(
     out: Tensor | None,
     for_hidden: Tensor | None,
 ) -> None:
-    row, neighbours = _row(rows), y[rows.column].to(_wide(y))
+    row, neighbours = rows.row, y[rows.column].to(_wide(y))
     contributions = torch.zeros_like(neighbours)
     for channels in _slices(rows, weight):
         products = torch.einsum("nr,crj->ncj", z.to(_wide(y)), weight[channels].to(_wide(y)))[row]
@@ -108,7 +108,7 @@ def _blends(
     rows: Rows, a: Activations, hidden: Tensor | None, weight: Tensor, y: Tensor
 ) -> Iterator[tuple[slice, Float[Tensor, "n c j"]]]:
     r"""$A_r = \sum_e a_e \otimes y_e$, some channels at a time."""
-    row, neighbours = _row(rows), y[rows.column].to(_wide(y))
+    row, neighbours = rows.row, y[rows.column].to(_wide(y))
     for channels in _slices(rows, weight):
         outer = _dense(rows, a, hidden, weight, channels, neighbours.dtype)[:, :, None] * neighbours[:, None, :]
         yield channels, segment_sum(outer, row, len(rows.pointer) - 1)
@@ -130,11 +130,6 @@ def _dense(
 def _slices(rows: Rows, weight: Tensor) -> Iterator[slice]:
     step = max(1, ELEMENTS // max(1, len(rows.column) * weight.shape[2]))
     return (slice(begin, begin + step) for begin in range(0, len(weight), step))
-
-
-def _row(rows: Rows) -> Int[Tensor, " m"]:
-    edges = torch.arange(len(rows.column), device=rows.column.device)
-    return torch.searchsorted(rows.pointer, edges, right=True) - 1
 
 
 def _wide(y: Tensor) -> torch.dtype:

@@ -11,7 +11,7 @@ import torch
 import torch.utils._pytree as pytree
 
 from edgecond.augment import augment
-from edgecond.graph import Cloud, collate, Graph, Sample
+from edgecond.graph import Cloud, collate, Graph, Labels, Sample
 from edgecond.labels import distinct_offsets, label_edges, LABELLINGS
 from edgecond.network import Network
 from edgecond.notation import Architecture
@@ -39,9 +39,16 @@ def random_images(count: int = 3) -> list[Cloud]:
 
 
 def same(one: Sample | Graph, other: Sample | Graph) -> bool:
-    """Whether two samples or graphs agree in every number."""
-    leaves = [pytree.tree_leaves(sample) for sample in (one, other)]
+    """Whether two samples or graphs agree in every number, the labels edge by edge."""
+    leaves = [
+        pytree.tree_leaves(pytree.tree_map(_edge_by_edge, sample, is_leaf=lambda part: isinstance(part, Labels)))
+        for sample in (one, other)
+    ]
     return all(a is b is None or a.equal(b) for a, b in zip(*leaves, strict=True))
+
+
+def _edge_by_edge(part: Labels | torch.Tensor) -> torch.Tensor:
+    return part.per_edge(part.values) if isinstance(part, Labels) else part
 
 
 def batches(**options) -> Batches:
@@ -119,6 +126,19 @@ def test_images_of_one_grid_share_their_pyramid():
     assert len(pickle.dumps(builder)) < 1000
     assert same(second, build(other, range(3), IMAGE_LEVELS, strided=True))
     assert same(smaller, build(other[:2], range(2), IMAGE_LEVELS, strided=True))
+
+
+def test_images_of_one_grid_have_each_label_once_and_the_same_scores():
+    """Footnote 1: as many filters as offsets. Without the shared tensor every edge is labelled by itself."""
+    shared = random_images()
+    apart = [Cloud(cloud.positions.clone(), cloud.signal) for cloud in shared]
+    compact, plain = (build(clouds, [0, 1, 2], IMAGE_LEVELS, strided=True) for clouds in (shared, apart))
+    torch.manual_seed(0)
+    network = Network(IMAGES, d0=1, s=6).eval()
+
+    assert len(compact.pyramid.graphs[0].labels.values) == 25  # offsets of 5 x 5 pixels, within 2.9
+    assert plain.pyramid.graphs[0].labels.index is None
+    torch.testing.assert_close(network(compact.x, compact.pyramid), network(plain.x, plain.pyramid))
 
 
 def test_every_cloud_needs_a_class():

@@ -50,7 +50,7 @@ def label_offsets(
     Args:
         labelling: A name of `LABELLINGS`, or "one-hot".
         offsets: $\delta$ of each edge.
-        compact: Label each distinct offset once (footnote 1): worth it where points lie on a grid.
+        compact: Label each distinct offset once (footnote 1) if that halves the labels: where points lie on a grid.
         known: For "one-hot", which is always compact: the offsets that have an element each, from `distinct_offsets`.
     """
     if labelling == "one-hot":
@@ -58,6 +58,8 @@ def label_offsets(
     if labelling not in LABELLINGS:
         raise ValueError(f"a labelling is one of {', '.join([*LABELLINGS, 'one-hot'])}: got {labelling!r}.")
     rows, index = _distinct(offsets) if compact else (offsets, None)
+    if 2 * len(rows) > len(offsets):
+        rows, index = offsets, None
     x, y, z = rows.T.contiguous()
     xy = _length(x, y)
     return Labels(torch.stack([_ELEMENTS[element](x, y, z, xy) for element in LABELLINGS[labelling]], dim=1), index)

@@ -22,14 +22,14 @@ class Builder:
     """Makes one sample of a batch of clouds; `cloud_pyramid` and `label_offsets` explain the settings.
 
     Clouds that share one tensor of positions, as complete images do, have the same pyramid. It is built for the first
-    batch of each size and kept, with all that convolutions derive from its graphs.
+    batch of each size and kept, with all that convolutions derive from its graphs; each offset of a grid is
+    labelled once.
     """
 
     resolutions: Resolutions
     labelling: str = "cartesian+spherical"
     strided: bool = False
     cap: int | None = 100
-    compact: bool = False
     known: Sequence[Float[Tensor, "u 3"]] | None = None
     _kept: dict[int, tuple[Tensor, Levels, Pyramid]] = field(default_factory=dict, init=False, repr=False)
 
@@ -43,16 +43,16 @@ class Builder:
             levels, pyramid = self._build(clouds)
             return Sample(levels.x, pyramid, y)
         if len(clouds) not in self._kept or self._kept[len(clouds)][0] is not shared:
-            self._kept[len(clouds)] = (shared, *self._build(clouds))
+            self._kept[len(clouds)] = (shared, *self._build(clouds, compact=True))
         _, levels, pyramid = self._kept[len(clouds)]
         return Sample(input_signal(clouds, levels.voxel, len(levels.x)), pyramid, y)
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_kept": {}}  # too large to send to a worker
 
-    def _build(self, clouds: Sequence[Cloud]) -> tuple[Levels, Pyramid]:
+    def _build(self, clouds: Sequence[Cloud], compact: bool = False) -> tuple[Levels, Pyramid]:
         levels = cloud_pyramid(clouds, self.resolutions, strided=self.strided, cap=self.cap)
-        labels = label_edges(self.labelling, levels, compact=self.compact, known=self.known)
+        labels = label_edges(self.labelling, levels, compact=compact, known=self.known)
         graphs = map(_graph, levels.levels, labels)
         return levels, Pyramid(tuple(graphs), levels.pool_maps)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from edgecond.augment import augment, jittered, orientations, rotated, thinned
+from edgecond.augment import augment, jittered, orientation, rotated, thinned
 from edgecond.graph import Cloud
 from tests.sentences import refused
 
@@ -36,7 +36,7 @@ def test_a_quarter_turn_about_z_takes_x_to_y():
 def test_twelve_orientations_are_thirty_degrees_apart():
     """Section 4.2: test sets include 12 orientations; the first is the cloud as it is."""
     cloud = random_cloud()
-    turned = orientations(cloud)
+    turned = [orientation(cloud, turn) for turn in range(12)]
 
     assert len(turned) == 12
     assert turned[0].positions.equal(cloud.positions)

@@ -3,11 +3,13 @@
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 from edgecond import __version__
 from edgecond.cli import app
+from edgecond.console import confusion_table
 
 run = CliRunner().invoke
 VERBS = [command.name or command.callback.__name__ for command in app.registered_commands]
@@ -62,3 +64,49 @@ def test_info_tells_the_versions_and_the_kernels():
     assert facts["edgecond"] == __version__
     assert facts["torch"] == torch.__version__
     assert facts["kernels"] == (f"C++, {native.instruction_set()}" if native.available() else "torch")
+
+
+def test_the_demonstration_leaves_a_model_that_evaluate_and_predict_accept(tmp_path):
+    """Two epochs are enough to see that all of it works; `make demo` takes forty."""
+    out = tmp_path / "demo"
+
+    shown = run(app, ["demo", "--epochs", "2", "--out", str(out)])
+    evaluated = run(app, ["evaluate", str(out)])
+    predicted = run(app, ["predict", str(out), *map(str, sorted((out / "examples").iterdir()))])
+
+    assert shown.exit_code == evaluated.exit_code == predicted.exit_code == 0, shown.output
+    figures = [line for line in shown.output.splitlines() if "test examples" in line]
+    assert figures[0] in evaluated.output  # what was trained is what was saved
+    assert figures[0].startswith("364 test examples: f1 ")
+    lines = predicted.output.splitlines()
+    assert lines[0] == "file,class,probability"
+    assert [len(line.split(",")) for line in lines[1:]] == [3, 3, 3]
+
+
+def test_confusion_has_a_row_for_each_true_class(capsys):
+    """Of three examples of class 0, one was taken for class 1; by hand, 67 % were found."""
+    confusion_table(np.array([[2, 1], [0, 4]]), ["cat", "dog"])
+
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["0", "cat", "2", "1", "67", "%"] in rows
+    assert ["1", "dog", "·", "4", "100", "%"] in rows
+
+
+@pytest.mark.parametrize(
+    ("command", "sentence"),
+    [
+        (["train", "sidney"], "a row is one of those that `edgecond list` shows: there is no 'sidney/ecc'."),
+        (["train", "synthetic", "--fold", "1"], "the folds of synthetic are numbered from 0 to 0: got 1."),
+        (["evaluate", "nowhere"], "a checkpoint must be at nowhere: there is none."),
+        (["predict", "nowhere", "cloud.npy"], "a checkpoint must be at nowhere: there is none."),
+        (["reproduce", "synthetic/ec"], "a row is one of those that `edgecond list` shows: there is no"),
+    ],
+)
+def test_a_wrong_word_is_answered_by_a_sentence(command, sentence, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    result = run(app, command)
+
+    assert result.exit_code == 2
+    assert result.output.startswith(sentence)
+    assert list(tmp_path.iterdir()) == []

@@ -5,7 +5,7 @@ import pytest
 import torch
 from sklearn.metrics import balanced_accuracy_score, confusion_matrix, f1_score
 
-from edgecond.evaluation import average_scores, confusion, metrics, predict, vote
+from edgecond.evaluation import average_scores, confusion, figures, metrics, predict, vote
 from edgecond.network import Network
 from tests.pyramids import random_batch, random_samples
 
@@ -73,3 +73,16 @@ def test_prediction_gives_probabilities_in_the_order_of_the_samples():
     np.testing.assert_allclose(one_by_one.sum(1), 1)
     np.testing.assert_allclose(one_by_one, together, atol=1e-6)
     assert ys.tolist() == [int(sample.y) for sample in samples]
+
+
+def test_figures_of_several_looks_are_their_mean_and_those_of_their_votes():
+    """By hand, three looks at two examples: right four times of six, and by vote right for the first alone."""
+    right, wrong = np.array([0.9, 0.1]), np.array([0.2, 0.8])
+    looks = [np.array(look) for look in ([right, right], [right, wrong], [right, wrong])]
+    y = np.array([0, 0])
+
+    found = figures(y, looks)
+
+    assert found["accuracy"] == pytest.approx(4 / 6)
+    assert found["accuracy_votes"] == pytest.approx(1 / 2)
+    assert figures(y, looks[:1]) == metrics(y, np.array([0, 0]), 2)

@@ -198,6 +198,23 @@ def test_without_shuffling_and_augmentation_an_epoch_is_the_examples_in_order():
     assert same(plain.batch(3, 0), build(clouds, range(5), LEVELS))
 
 
+def test_shares_of_a_batch_make_up_the_batch():
+    """Three processes that train as one: a batch of four is split one after the other, each example as it was."""
+    shares = [batches(share=(r, 3)) for r in range(3)]
+
+    for number in range(3):
+        whole = batches().batch(2, number)
+        assert same(whole, collate([share.batch(2, number) for share in shares]))
+
+
+def test_every_process_needs_a_share_of_every_batch():
+    with refused(
+        "every process needs a share of every batch: the smallest has 3 examples for 4 processes. "
+        "Start fewer, or choose larger batches."
+    ):
+        batches(share=(0, 4))
+
+
 def test_batches_have_a_size_and_a_number():
     with refused("a batch holds at least one example: got a size of 0."):
         Batches([], Builder(LEVELS), size=0)

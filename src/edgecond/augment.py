@@ -16,9 +16,9 @@ def rotated(cloud: Cloud, angle: float) -> Cloud:
     return _transformed(cloud, _rotation(angle))
 
 
-def orientations(cloud: Cloud, count: int = 12) -> list[Cloud]:
-    """The cloud in as many directions, evenly spaced about z (Section 4.2)."""
-    return [rotated(cloud, 2 * pi * turn / count) for turn in range(count)]
+def orientation(cloud: Cloud, turn: int, turns: int = 12) -> Cloud:
+    """The cloud in one of so many directions, evenly spaced about z (Section 4.2); the first is as it is."""
+    return rotated(cloud, 2 * pi * turn / turns) if turn else cloud
 
 
 def thinned(cloud: Cloud, rng: np.random.Generator, p: float) -> Cloud:

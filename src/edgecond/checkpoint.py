@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -30,20 +30,24 @@ def save_checkpoint(path: Path, tensors: dict[str, Tensor], about: dict[str, Any
     """
     header = json.dumps({"version": VERSION, **about})
     content = save({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}, {KEY: header})
-    temporary = None
+    write_whole(path, content)
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file whole or not at all; what was there stays until then."""
+    temporary = path.with_name(f".{path.name}.part")  # one name: what a killed process leaves is written over
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
-            temporary = Path(file.name)
+        with temporary.open("wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
     except OSError as error:
-        if temporary is not None:
-            temporary.unlink(missing_ok=True)
+        with suppress(OSError):
+            temporary.unlink()
         raise CheckpointError(
-            f"a checkpoint must be written to {path}: {error.strerror or error}. "
+            f"{path} must be written: {error.strerror or error}. "
             "The one before it, if any, is whole; free some space or name another directory."
         ) from error
 

@@ -2,37 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, TYPE_CHECKING
+from typing import Annotated, Any, TYPE_CHECKING, TypeVar
 
 import typer
 
 from edgecond import __version__
+from edgecond.console import confusion_table, percentages, print_table, progress, until_asked_to_stop, users_errors
 from edgecond.notation import Architecture, D, FC, Pooling
 
 if TYPE_CHECKING:
+    from edgecond.datasets import Examples
+    from edgecond.model import Model
     from edgecond.training import Step
 
+T = TypeVar("T")
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 
 
 def main() -> None:
     """The entry point `edgecond`."""
     app()
-
-
-@contextmanager
-def users_errors() -> Iterator[None]:
-    """Print an error of our own as the sentence it is, without a traceback, and leave with status 2."""
-    try:
-        yield
-    except Exception as error:
-        if not type(error).__module__.startswith("edgecond."):
-            raise
-        typer.echo(error, err=True)
-        raise typer.Exit(2) from None
 
 
 def _version(asked: bool) -> None:
@@ -78,18 +69,14 @@ def network(
 
     Example: edgecond network "C(16)-MP(0.25,0.5)-GAP-FC(14)"
     """
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-
     with users_errors():
         architecture = Architecture(notation)
 
-    table = Table("layer", "level", "", box=box.SIMPLE)
+    rows = []
     for layer, level in zip(architecture, architecture.levels, strict=True):
         on = f"{level} to {level + 1}" if isinstance(layer, Pooling) else f"{level}"
-        table.add_row(str(layer), "" if isinstance(layer, FC | D) else on, type(layer).__doc__)
-    Console().print(table)
+        rows.append([str(layer), "" if isinstance(layer, FC | D) else on, type(layer).__doc__ or ""])
+    print_table(["layer", "level", ""], rows)
     layers, resolutions = architecture.parametric_layers, architecture.resolutions
     typer.echo(f"parametric layers: {layers}, levels of graph resolution: {resolutions}")
 
@@ -100,17 +87,14 @@ def list_rows() -> None:
 
     Example: edgecond list
     """
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-
     from edgecond.recipe import recipes
 
-    table = Table("row", "in the paper", "as", box=box.SIMPLE)
+    rows = []
     for name, recipe in recipes().items():
-        places = [f"Table {c.table}" if c.table else f"Section {c.section}" for c in recipe.paper]
-        table.add_row(name, ", ".join(dict.fromkeys(places)), recipe.paper[0].row)
-    Console().print(table)
+        if recipe.paper:
+            places = [f"Table {c.table}" if c.table else f"Section {c.section}" for c in recipe.paper]
+            rows.append([name, ", ".join(dict.fromkeys(places)), recipe.paper[0].row])
+    print_table(["row", "in the paper", "as"], rows)
 
 
 @app.command()
@@ -142,6 +126,118 @@ def fetch(name: Annotated[str, typer.Argument(help="A dataset: sydney, modelnet1
 
 
 @app.command()
+def demo(
+    epochs: Annotated[int | None, typer.Option(min=1, help="Instead of those of the recipe, digits/ecc.")] = None,
+    out: Annotated[Path, typer.Option(help="Directory of the run.")] = Path("runs/demo"),
+) -> None:
+    """Train the paper's MNIST network on scikit-learn's digits as point clouds, in about a minute.
+
+    Example: edgecond demo
+    """
+    import numpy as np
+    import torch
+
+    from edgecond import experiment
+    from edgecond.recipe import find
+
+    recipe = find("digits/ecc")
+    typer.echo(f"{recipe.network}\non 1,437 handwritten digits of 8 x 8 pixels, each a cloud of 64 points")
+    trained = _watched("digits", experiment.train, recipe, directory=out, epochs=epochs, anew=True)
+    _tell_how_good(trained.model, trained.test)
+    examples = out / "examples"
+    examples.mkdir(exist_ok=True)
+    for number, (cloud, y) in enumerate(trained.test.take(range(3))):
+        points = torch.cat([cloud.positions, cloud.signal], dim=1)
+        np.save(examples / f"test{number}-a-{trained.test.classes[y]}.npy", points)
+    typer.echo(f"The model and three of the digits are in {out}. Next:")
+    typer.echo(f"  edgecond evaluate {out}")
+    typer.echo(f"  edgecond predict {out} {examples}/*.npy")
+
+
+@app.command()
+def train(
+    what: Annotated[str, typer.Argument(help="A dataset, or a row of `edgecond list`.")],
+    epochs: Annotated[int | None, typer.Option(min=1, help="Instead of the paper's.")] = None,
+    fold: Annotated[int, typer.Option(min=0, help="The fold to test on; the others are learned.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Of everything random.")] = 0,
+    workers: Annotated[int, typer.Option(min=0, help="Processes that build batches ahead.")] = 0,
+    anew: Annotated[bool, typer.Option("--anew", help="Begin again, whatever the directory holds.")] = False,
+    out: Annotated[Path | None, typer.Option(help="Directory of the run; runs/train/DATASET by default.")] = None,
+) -> None:
+    """Train a network and save it as a model. A run that was stopped is taken up where it stood.
+
+    Under torchrun several processes train as one: torchrun --nproc-per-node 2 -m edgecond train sydney
+
+    Example: edgecond train sydney --epochs 50
+    """
+    from edgecond import experiment, parallel
+    from edgecond.recipe import find
+
+    with users_errors():
+        recipe = find(what if "/" in what else f"{what}/ecc")
+    directory = out or Path("runs/train", what)
+    options = {"directory": directory, "epochs": epochs, "workers": workers, "anew": anew}
+    with parallel.processes():
+        trained = _watched(what, experiment.train, recipe, fold, seed, **options)
+        if parallel.rank() == 0:
+            _tell_how_good(trained.model, trained.test)
+            typer.echo(f"The model is in {directory}.")
+
+
+@app.command()
+def evaluate(
+    model: Annotated[Path, typer.Argument(help="A model file, or the directory of a run.")],
+    fold: Annotated[int | None, typer.Option(min=0, help="Instead of the fold that it did not learn.")] = None,
+    looks: Annotated[int | None, typer.Option(min=1, help="Orientations of every cloud, which vote.")] = None,
+) -> None:
+    """Test a model on the examples that were kept from it: figures and confusion.
+
+    Example: edgecond evaluate runs/train/sydney
+    """
+    from edgecond import datasets
+    from edgecond.model import Model
+
+    with users_errors():
+        found = Model.load(model)
+        recipe = found.recipe
+        number = found.about["fold"] if fold is None else fold
+        _, test = datasets.load(recipe.dataset, number, **recipe.options)
+    if test.digest != found.about["data"]:
+        typer.echo(f"note: this {recipe.dataset} is not the one that was learned, by its digest.", err=True)
+    typer.echo(f"{recipe.name}, fold {number}, seed {found.about['seed']}, {found.about['epochs']} epochs")
+    _tell_how_good(found, test, looks)
+
+
+@app.command()
+def predict(
+    model: Annotated[Path, typer.Argument(help="A model file, or the directory of a run.")],
+    clouds: Annotated[list[Path], typer.Argument(help="Files of points: x, y, z and the signal (.npy, .csv, .txt).")],
+    looks: Annotated[int, typer.Option(min=1, help="Orientations of every cloud, whose scores are averaged.")] = 1,
+) -> None:
+    """Name the class of each cloud, as CSV: file, class, probability.
+
+    Example: edgecond predict runs/demo runs/demo/examples/*.npy
+    """
+    import csv
+    import sys
+
+    import numpy as np
+
+    from edgecond.datasets.points import read_cloud
+    from edgecond.model import Model
+
+    with users_errors():
+        found = Model.load(model)
+        width = found.widths[0]
+        examples = [(read_cloud(path, width), 0) for path in clouds]
+        scores = np.mean(found.scores(examples, looks), axis=0)
+    rows = csv.writer(sys.stdout, lineterminator="\n")
+    rows.writerow(["file", "class", "probability"])
+    for path, row in zip(clouds, scores, strict=True):
+        rows.writerow([path, found.classes[row.argmax()], f"{row.max():.4f}"])
+
+
+@app.command()
 def reproduce(
     row: Annotated[str, typer.Argument(help="A row of `edgecond list`.")],
     fold: Annotated[
@@ -151,10 +247,15 @@ def reproduce(
     jobs: Annotated[int, typer.Option(min=1, help="Folds to run side by side, one thread each.")] = 1,
     epochs: Annotated[int | None, typer.Option(min=1, help="Instead of the paper's.")] = None,
     workers: Annotated[int, typer.Option(min=0, help="Processes that build batches ahead.")] = 0,
+    resume: Annotated[
+        bool, typer.Option("--resume/--anew", help="Go on with a run that was stopped, or begin again.")
+    ] = True,
     runs: Annotated[Path, typer.Option(help="Directory of checkpoints.")] = Path("runs"),
     results: Annotated[Path, typer.Option(help="Directory of records.")] = Path("results"),
 ) -> None:
     """Rerun a row of the paper and write a record per fold. A run that was stopped is taken up where it stood.
+
+    Under torchrun several processes train as one: torchrun --nproc-per-node 2 -m edgecond reproduce modelnet10/ecc
 
     Example: edgecond reproduce sydney/ecc --jobs 2
     """
@@ -165,29 +266,44 @@ def reproduce(
     wanted = [(f, s) for s in seed or [0] for f in (range(recipe.folds) if fold is None else fold)]
     if jobs > 1 and len(wanted) > 1:
         rest = ["--workers", str(workers), "--runs", str(runs), "--results", str(results)]
-        rest += [] if epochs is None else ["--epochs", str(epochs)]
+        rest += ["--resume" if resume else "--anew"] + ([] if epochs is None else ["--epochs", str(epochs)])
         raise typer.Exit(_side_by_side(row, wanted, jobs, rest))
 
+    from edgecond import experiment, parallel
+
+    options = {"runs": runs, "results": results, "epochs": epochs, "workers": workers, "anew": not resume}
+    with parallel.processes():
+        for number, of in wanted:
+            name = f"{row} fold {number} seed {of}"
+            record = _watched(name, experiment.reproduce, recipe, number, of, **options)
+            if parallel.rank() == 0:
+                typer.echo(f"{name}: {percentages(record['metrics'])}")
+
+
+def _watched(name: str, work: Callable[..., T], *given: Any, **options: Any) -> T:
+    """What `work` returns, which is observed by a bar and by whoever asks it to stop."""
+    from edgecond import parallel
     from edgecond.experiment import Interrupted
-    from edgecond.experiment import reproduce as rerun
 
-    for number, of in wanted:
-        name = f"{row} fold {number} seed {of}"
-        with users_errors(), _until_asked_to_stop() as asked, _progress(name) as advance:
+    with users_errors(), until_asked_to_stop() as asked, progress(name, seen=parallel.rank() == 0) as tell:
 
-            def observe(step: Step, batches: int, epochs: int) -> bool:
-                advance(step, batches, epochs)
-                return not asked
+        def observe(step: Step, batches: int, epochs: int) -> bool:
+            tell(step, batches, epochs)
+            return not asked
 
-            try:
-                record = rerun(
-                    recipe, number, of, runs=runs, results=results, epochs=epochs, workers=workers, observe=observe
-                )
-            except Interrupted as stopped:
-                typer.echo(f"{name}: {stopped}")
-                raise typer.Exit(130) from None
-        figures = ", ".join(f"{metric} {100 * value:.2f}" for metric, value in record["metrics"].items())
-        typer.echo(f"{name}: {figures}")
+        try:
+            return work(*given, observe=observe, **options)
+        except Interrupted as stopped:
+            typer.echo(f"{name}: {stopped}")
+            raise typer.Exit(130) from None
+
+
+def _tell_how_good(model: Model, test: Examples, looks: int | None = None) -> None:
+    from edgecond import evaluation
+
+    scores, y = model.scores(test, looks or model.recipe.orientations), test.ys.numpy()
+    confusion_table(evaluation.confusion(y, evaluation.vote(scores), len(test.classes)), test.classes)
+    typer.echo(f"{len(test)} test examples: {percentages(evaluation.figures(y, scores))}")
 
 
 def _side_by_side(row: str, wanted: Sequence[tuple[int, int]], jobs: int, rest: Sequence[str]) -> int:
@@ -204,86 +320,18 @@ def _side_by_side(row: str, wanted: Sequence[tuple[int, int]], jobs: int, rest: 
         for process in running:
             process.send_signal(kind)
 
-    with _until_asked_to_stop(pass_on) as asked:
+    with until_asked_to_stop(pass_on) as asked:
         while running or (waiting and not status and not asked):
             while waiting and len(running) < jobs and not status and not asked:
                 fold, seed = waiting.pop(0)
-                command = [
-                    sys.executable,
-                    "-m",
-                    "edgecond",
-                    "reproduce",
-                    row,
-                    f"--fold={fold}",
-                    f"--seed={seed}",
-                    *rest,
-                ]
-                running.append(subprocess.Popen(command, env={**os.environ, "OMP_NUM_THREADS": "1"}))
+                command = [sys.executable, "-m", "edgecond", "reproduce", row, f"--fold={fold}", f"--seed={seed}"]
+                one_thread = {**os.environ, "OMP_NUM_THREADS": "1"}
+                running.append(subprocess.Popen([*command, *rest], env=one_thread))
             time.sleep(0.1)
             ended = [process for process in running if process.poll() is not None]
             status = status or next((process.returncode for process in ended if process.returncode), 0)
             running = [process for process in running if process not in ended]
     return status
-
-
-@contextmanager
-def _until_asked_to_stop(then: Callable[[int], object] = lambda kind: None) -> Iterator[list[int]]:
-    """A list that is no longer empty once SIGINT or SIGTERM came; `then` is called with it."""
-    import signal
-
-    asked: list[int] = []
-
-    def remember(kind: int, _: object) -> None:
-        asked.append(kind)
-        then(kind)
-
-    before = {kind: signal.signal(kind, remember) for kind in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield asked
-    finally:
-        for kind, handler in before.items():
-            signal.signal(kind, handler)
-
-
-@contextmanager
-def _progress(name: str) -> Iterator[Callable[[Step, int, int], None]]:
-    """A bar with loss, rate and time left; plain lines when this is not a terminal."""
-    import time
-
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-    if Console().is_terminal:
-        columns = (
-            TextColumn("{task.description}"),
-            BarColumn(),
-            TimeRemainingColumn(),
-            TextColumn("{task.fields[say]}"),
-        )
-        with Progress(*columns) as bar:
-            task = bar.add_task(name, total=None, say="")
-
-            def draw(step: Step, batches: int, epochs: int) -> None:
-                say = f"epoch {step.epoch + 1}/{epochs}, loss {step.loss:.3f}, rate {step.rate:g}"
-                done = step.epoch * batches + step.batch + 1
-                bar.update(task, total=epochs * batches, completed=done, say=say)
-
-            yield draw
-        return
-    start = last = time.monotonic()
-    first: int | None = None
-
-    def tell(step: Step, batches: int, epochs: int) -> None:
-        nonlocal last, first
-        now, done = time.monotonic(), step.epoch * batches + step.batch + 1
-        first = done if first is None else first
-        if now - last > 30 or done == epochs * batches:
-            last = now
-            left = (now - start) / max(1, done - first) * (epochs * batches - done) / 60
-            say = f"epoch {step.epoch + 1}/{epochs}, loss {step.loss:.3f}, rate {step.rate:g}, {left:.0f} min left"
-            typer.echo(f"{name}: {say}")
-
-    yield tell
 
 
 @app.command()
@@ -295,24 +343,19 @@ def table(
 
     Example: edgecond table 1
     """
-    from rich import box
-    from rich.console import Console
-    from rich.table import Column, Table
-
     from edgecond.report import entries, tables
 
     found = entries(number, results)
     if not found:
         typer.echo(f"the tables that are rerun are {', '.join(map(str, tables()))}: got {number}.", err=True)
         raise typer.Exit(2)
-    headers = ("", "row", "figure", "paper", "rerun", "±", "folds", "seeds", "epochs")
-    shown = Table(*[Column(header, no_wrap=bool(header)) for header in headers], box=box.SIMPLE, padding=(0, 1, 0, 0))
+    rows = []
     for entry in found:
         percent = [None if x is None else f"{100 * x:.1f}" for x in (entry.rerun, entry.spread)]
         rerun = percent[0] or ("not yet" if not entry.folds else "incomplete")
         epochs = "" if entry.epochs is None else "-".join(map(str, dict.fromkeys(entry.epochs)))
         folds = f"{len(entry.folds)} of {entry.recipe.folds}"
         cells = [entry.metric, f"{100 * entry.paper:.1f}", rerun, percent[1] or "", folds, str(entry.seeds), epochs]
-        shown.add_row(entry.row, entry.recipe.name, *cells)
-    Console().print(shown)
+        rows.append([entry.row, entry.recipe.name, *cells])
+    print_table(["", "row", "figure", "paper", "rerun", "±", "folds", "seeds", "epochs"], rows)
     typer.echo("±: standard deviation over folds; the figure of a fold is the mean over its seeds.")

@@ -19,8 +19,10 @@ Classes = NDArray[np.int64]  # (examples,)
 def predict(network: nn.Module, batches: Iterable[Sample]) -> tuple[Scores, Classes]:
     """Probabilities of the classes for every sample, and the true classes."""
     network.eval()
+    device = next(network.parameters()).device
     scores, ys = [], []
     for sample in batches:
+        sample = sample.to(device)
         scores.append(network(sample.x, sample.pyramid).softmax(1).double().cpu())
         ys.append(sample.y.cpu())
     return torch.cat(scores).numpy(), torch.cat(ys).numpy()
@@ -64,3 +66,13 @@ def metrics(y: Classes, predicted: Classes, classes: int) -> dict[str, float]:
         "accuracy": float(hits.sum() / true.sum()),
         "class_accuracy": float(recall[true > 0].mean()),
     }
+
+
+def figures(y: Classes, looks: Sequence[Scores]) -> dict[str, float]:
+    """The figures of one look at each example, the mean over looks; if there are several, those of their votes too."""
+    classes = looks[0].shape[1]
+    every = np.concatenate([look.argmax(1) for look in looks])
+    found = metrics(np.tile(y, len(looks)), every, classes)
+    if len(looks) > 1:
+        found |= {f"{name}_votes": value for name, value in metrics(y, vote(looks), classes).items()}
+    return found

@@ -1,34 +1,27 @@
-"""Rows of the paper's tables, rerun: from a recipe, a fold and a seed to a record (Section 4)."""
+"""Rows of the paper's tables, rerun: from a recipe, a fold and a seed to a model and a record (Section 4)."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import platform
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, UTC
-from functools import partial
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from torch.utils.data import DataLoader, Dataset
 
-from edgecond import datasets, evaluation
-from edgecond.augment import augment, rotated
-from edgecond.checkpoint import load_checkpoint, save_checkpoint
+from edgecond import datasets, evaluation, parallel
+from edgecond.checkpoint import CheckpointError, load_checkpoint, save_checkpoint, write_whole
 from edgecond.convolution import native
 from edgecond.datasets import Examples
 from edgecond.graph import Sample
-from edgecond.labels import distinct_offsets
-from edgecond.network import Network
-from edgecond.pyramid import cloud_pyramid, levels_of
+from edgecond.model import FILE, Model, settings, versions
 from edgecond.recipe import Recipe
-from edgecond.samples import Batches, Builder
+from edgecond.samples import Batches
 from edgecond.training import Schedule, Step, Training
 
 SAVE_EVERY = 60.0  # seconds between checkpoints within a run
@@ -72,152 +65,184 @@ class Ahead:
         return iter(loader)
 
 
-def network_of(recipe: Recipe, example: Sample, seed: int) -> Network:
-    """The recipe's network for samples like the example, its parameters drawn from the seed."""
-    with torch.random.fork_rng():
-        torch.manual_seed(seed)
-        return Network(
-            recipe.network,
-            example.x.shape[1],
-            [graph.labels.width for graph in example.pyramid.graphs],
-            hidden=recipe.hidden,
-            identity=recipe.identity,
-            degree_factor=recipe.degree_factor,
-            dropout=recipe.dropout,
-        )
+@dataclass
+class Run:
+    """A run on its way, in a directory of its own: checkpoint, log of the epochs, and the model when it is trained.
+
+    Attributes:
+        directory: Where it is kept.
+        settings: What it is made of; a checkpoint is taken up by a run of the same settings alone.
+        training: The network, and where it stands.
+        seconds: Spent so far.
+        history: Figures of each epoch that has ended.
+        sums: Loss, hits and examples of the epoch that has not.
+    """
+
+    directory: Path
+    settings: dict[str, Any]
+    training: Training
+    seconds: float = 0.0
+    history: list[dict[str, Any]] = field(default_factory=list)
+    sums: list[float] = field(default_factory=lambda: [0.0, 0.0, 0.0])
+
+    @property
+    def checkpoint(self) -> Path:
+        return self.directory / "checkpoint.safetensors"
+
+    def take_up(self) -> None:
+        """Go on from the checkpoint, if there is one."""
+        if not self.checkpoint.exists():
+            return
+        tensors, about = load_checkpoint(self.checkpoint)
+        if about["settings"] != self.settings:
+            differs = _difference(about["settings"], self.settings)
+            raise CheckpointError(
+                f"{self.directory} must hold a run of the same settings: it differs in {differs}. "
+                "Name another directory, or begin anew with --anew."
+            )
+        done, epochs = about["position"]["epoch"], self.training.schedule.epochs
+        if done > epochs:
+            raise CheckpointError(
+                f"{self.directory} must hold a run of at most {epochs} epochs: it has learned {done}. "
+                "Ask for as many, name another directory, or begin anew with --anew."
+            )
+        self.training.restore(tensors, about["position"])
+        self.seconds, self.history, self.sums = about["seconds"], about["history"], about["sums"]
+
+    def learn(self, batches: Ahead, observe: Observer) -> None:
+        """To the end of the schedule, saving from time to time."""
+        start, saved = time.monotonic() - self.seconds, time.monotonic()
+        self._log()
+        for step in self.training.steps(batches):
+            new = (step.loss * step.count, step.correct, step.count)
+            self.sums = [a + b for a, b in zip(self.sums, new, strict=True)]
+            self.seconds = time.monotonic() - start
+            if step.last:
+                self._end_epoch(step)
+            go_on = parallel.agreed(observe(step, len(batches), self.training.schedule.epochs))
+            if self.training.finished or not go_on or parallel.agreed(time.monotonic() - saved > SAVE_EVERY):
+                self.save()
+                saved = time.monotonic()
+            if not go_on and not self.training.finished:
+                raise Interrupted(
+                    f"stopped in epoch {step.epoch + 1}; saved in {self.directory}, the same command goes on."
+                )
+
+    def save(self) -> None:
+        """Write the checkpoint."""
+        tensors, position = self.training.state()
+        about = {name: getattr(self, name) for name in ("settings", "seconds", "history", "sums")}
+        if parallel.rank() == 0:
+            save_checkpoint(self.checkpoint, tensors, about | {"position": position})
+
+    def _end_epoch(self, step: Step) -> None:
+        loss, hits, count = self.sums
+        means = {"loss": loss / count, "accuracy": hits / count}
+        about = {"rate": step.rate, "seconds": round(self.seconds, 1)}
+        self.history.append({"epoch": step.epoch + 1, **means, **about})
+        self.sums = [0.0, 0.0, 0.0]
+        self._log()
+
+    def _log(self) -> None:
+        """One line of JSON for each epoch so far."""
+        lines = "".join(json.dumps(epoch) + "\n" for epoch in self.history)
+        if parallel.rank() == 0:
+            write_whole(self.directory / "log.jsonl", lines.encode())
 
 
-def builder_of(recipe: Recipe, examples: Examples) -> Builder:
-    """What makes samples of the recipe's clouds; a one-hot label has an element per offset of the first example."""
-    levels = levels_of(recipe.network, recipe.input.resolution, recipe.input.radius, radius_scale=recipe.radius_scale)
-    strided, known = recipe.network.strided, None
-    if recipe.labels == "one-hot":
-        known = distinct_offsets(cloud_pyramid([examples.clouds[0]], levels, strided=strided))
-    return Builder(levels, recipe.labels, strided=strided, known=known)
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """What came of a run: the model of its last epoch, the test examples, and the figures of each epoch."""
+
+    model: Model
+    test: Examples
+    history: list[dict[str, Any]]
+    seconds: float
+
+    def metrics(self) -> dict[str, float]:
+        """The figures of the last epoch's network, as in the paper: on the test examples, and on the way there."""
+        scores = self.model.scores(self.test, self.model.recipe.orientations)
+        return {**evaluation.figures(self.test.ys.numpy(), scores), "train_accuracy": self.history[-1]["accuracy"]}
 
 
-def reproduce(
+def train(
     recipe: Recipe,
-    fold: int,
-    seed: int,
+    fold: int = 0,
+    seed: int = 0,
     *,
-    runs: Path,
-    results: Path,
+    directory: Path,
     epochs: int | None = None,
-    workers: int = 1,
+    workers: int = 0,
+    anew: bool = False,
     observe: Observer = lambda step, batches, epochs: True,
-) -> dict[str, Any]:
-    """Train and test one fold of a row, and write its record.
+) -> Trained:
+    """Train a recipe's network on all folds but one; a run that was stopped is taken up where it stood.
 
-    A run that was stopped is taken up where it stood. The network of the last epoch is tested, as in the paper.
+    Args:
+        recipe: What to train on what.
+        fold: The test fold, from 0.
+        seed: Of everything random.
+        directory: Of checkpoint, log and model.
+        epochs: Instead of the recipe's.
+        workers: Processes that build batches ahead.
+        anew: Begin from the beginning, whatever is in the directory.
+        observe: Called after every step; the run stops, saved, when it returns False.
+    """
+    examples, test = datasets.load(recipe.dataset, fold, **recipe.options)
+    model = Model.new(recipe, examples, seed)
+    model.network.to(parallel.device())
+    batches = model.batches(examples, seed, (parallel.rank(), parallel.ranks()))
+    schedule = Schedule(epochs or recipe.train.epochs, recipe.train.rate, recipe.train.drops)
+    made_of = {"recipe": settings(recipe), "data": examples.digest, "fold": fold, "seed": seed}
+    run = Run(directory, made_of, Training(model.network, schedule, seed))
+    if not anew:
+        run.take_up()
+    run.learn(Ahead(batches, workers), observe)
+    model.about.update(fold=fold, epochs=schedule.epochs)
+    if parallel.rank() == 0:
+        model.save(directory / FILE)
+    return Trained(model, test, run.history, run.seconds)
+
+
+def reproduce(recipe: Recipe, fold: int, seed: int, *, runs: Path, results: Path, **options: Any) -> dict[str, Any]:
+    """Train and test one fold of a row, and write its record.
 
     Args:
         recipe: The row.
         fold: The test fold, from 0.
         seed: Of everything random.
-        runs: Directory of checkpoints and logs.
+        runs: Directory of runs, each in `DATASET/ROW/foldK-seedS`.
         results: Directory of records, `DATASET/ROW/foldK-seedS.json`.
-        epochs: Instead of the paper's.
-        workers: Processes that build batches ahead.
-        observe: Called after every step; the run stops, saved, when it returns False.
+        options: Of `train`.
     """
-    train, test = datasets.load(recipe.dataset, fold, **recipe.options)
-    builder = builder_of(recipe, train)
-    change = None if recipe.augment == type(recipe.augment)() else partial(augment, **recipe.augment.model_dump())
-    batches = Batches(train, builder, recipe.train.batch, change, seed=seed)
-    network = network_of(recipe, batches.sample([0], 0), seed)
-    schedule = Schedule(epochs or recipe.train.epochs, recipe.train.rate, recipe.train.drops)
-    training = Training(network, schedule, seed)
-    name = f"fold{fold}-seed{seed}"
-    directory = runs / recipe.name / name
-    settings = {"recipe": recipe.model_dump(mode="json", exclude={"paper"}, fallback=str), "data": train.digest}
-    spent, history = _take_up(training, directory, settings)
-    spent, history = _train(training, Ahead(batches, workers), directory, settings, spent, history, observe)
+    name = f"{recipe.name}/fold{fold}-seed{seed}"
+    trained = train(recipe, fold, seed, directory=runs / name, **options)
+    if parallel.rank():
+        return {}
     record = {
         "row": recipe.name,
         "fold": fold,
         "seed": seed,
-        "epochs": schedule.epochs,
-        "metrics": {**_test(recipe, network, test, builder), "train_accuracy": history[-1]["accuracy"]},
+        "epochs": trained.model.about["epochs"],
+        "metrics": trained.metrics(),
         "paper": [claim.model_dump(exclude_none=True) for claim in recipe.paper],
-        "seconds": round(spent, 1),
+        "seconds": round(trained.seconds, 1),
         "date": datetime.now(UTC).date().isoformat(),
-        "data": train.digest,
-        "recipe": hashlib.sha256(json.dumps(settings["recipe"], sort_keys=True).encode()).hexdigest()[:16],
+        "data": trained.test.digest,
+        "recipe": hashlib.sha256(json.dumps(settings(recipe), sort_keys=True).encode()).hexdigest()[:16],
         "threads": torch.get_num_threads(),
+        "processes": parallel.ranks(),
+        "device": parallel.device().type,
         "kernels": native.instruction_set(),
-        "versions": {
-            "python": platform.python_version(),
-            **{package: version(package) for package in ("edgecond", "torch", "numpy", "scipy")},
-        },
+        "versions": versions(),
     }
-    path = results / recipe.name / f"{name}.json"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    write_whole(results / f"{name}.json", (json.dumps(record, indent=1, ensure_ascii=False) + "\n").encode())
     return record
 
 
-def _take_up(training: Training, directory: Path, settings: dict[str, Any]) -> tuple[float, list[dict[str, Any]]]:
-    """Go on from the checkpoint of an earlier run with the same settings, if there is one."""
-    path = directory / "checkpoint.safetensors"
-    if not path.exists():
-        return 0.0, []
-    tensors, about = load_checkpoint(path)
-    if about["settings"] != settings:
-        return 0.0, []
-    training.restore(tensors, about["position"])
-    return about["seconds"], about["history"]
-
-
-def _train(
-    training: Training,
-    batches: Ahead,
-    directory: Path,
-    settings: dict[str, Any],
-    spent: float,
-    history: list[dict[str, Any]],
-    observe: Observer,
-) -> tuple[float, list[dict[str, Any]]]:
-    """Learn to the end of the schedule, saving from time to time; returns seconds and the figures of each epoch."""
-    start, saved = time.monotonic() - spent, time.monotonic()
-    sums = np.zeros(3)  # loss, hits and examples of the epoch so far
-
-    def save() -> None:
-        tensors, position = training.state()
-        about = {"settings": settings, "position": position, "seconds": time.monotonic() - start, "history": history}
-        save_checkpoint(directory / "checkpoint.safetensors", tensors, about)
-
-    for step in training.steps(batches):
-        sums += (step.loss * step.count, step.correct, step.count)
-        if step.last:
-            loss, accuracy = (sums[:2] / sums[2]).tolist()
-            history.append({"epoch": step.epoch + 1, "loss": loss, "accuracy": accuracy, "rate": step.rate})
-            sums[:] = 0
-        go_on = observe(step, len(batches), training.schedule.epochs)
-        if training.finished or not go_on or time.monotonic() - saved > SAVE_EVERY:
-            save()
-            saved = time.monotonic()
-        if not go_on and not training.finished:
-            raise Interrupted(f"stopped in epoch {step.epoch + 1}; saved in {directory}, the same command goes on.")
-    return time.monotonic() - start, history
-
-
-def _test(recipe: Recipe, network: Network, test: Examples, builder: Builder) -> dict[str, float]:
-    """The figures of the last epoch's network on the test examples, in every orientation if the recipe has several."""
-    looks = []
-    for turn in range(recipe.orientations):
-        change = partial(_turned, angle=2 * np.pi * turn / recipe.orientations) if turn else None
-        batches = Batches(test, builder, recipe.train.batch, change, shuffle=False)
-        scores, y = evaluation.predict(network, batches.epoch(0))
-        looks.append(scores)
-    classes = len(test.classes)
-    every = np.concatenate([look.argmax(1) for look in looks])
-    found = evaluation.metrics(np.tile(y, len(looks)), every, classes)
-    if len(looks) > 1:
-        voted = evaluation.metrics(y, evaluation.vote(looks), classes)
-        found |= {f"{name}_votes": value for name, value in voted.items()}
-    return found
-
-
-def _turned(cloud: Any, rng: np.random.Generator, *, angle: float) -> Any:
-    return rotated(cloud, angle)
+def _difference(one: dict[str, Any], other: dict[str, Any]) -> str:
+    """The names of what two settings do not have in common."""
+    names = [name for name in sorted(one.keys() | other.keys()) if one.get(name) != other.get(name)]
+    if names == ["recipe"]:
+        return f"the recipe's {_difference(one['recipe'], other['recipe'])}"
+    return ", ".join(names)

@@ -7,7 +7,7 @@ import tomllib
 from importlib.resources import files
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, ValidationError
 
 from edgecond.notation import Architecture
 
@@ -101,7 +101,7 @@ class Recipe(_Part):
     dataset: str
     options: dict[str, Any] = {}
     folds: int = 1
-    network: Annotated[Architecture, BeforeValidator(_architecture)]
+    network: Annotated[Architecture, BeforeValidator(_architecture), PlainSerializer(str)]
     input: Input
     labels: str = "cartesian+spherical"
     hidden: tuple[int, ...] = (16, 32)
@@ -136,7 +136,7 @@ def read(text: str, source: str) -> dict[str, Recipe]:
         try:
             found[name] = Recipe(name=name, **{**base, **differences})
         except ValueError as error:
-            raise RecipeError(f"{source}, row {row}: {_first(error)}") from error
+            raise RecipeError(f"{source}, row {row}: {first_fault(error)}") from error
     return found
 
 
@@ -150,7 +150,7 @@ def find(name: str) -> Recipe:
     return known[name]
 
 
-def _first(error: Exception) -> str:
+def first_fault(error: Exception) -> str:
     """The first thing that is wrong, as a sentence."""
     if isinstance(error, ValidationError):
         detail = error.errors()[0]

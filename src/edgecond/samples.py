@@ -96,6 +96,7 @@ class Batches:
         augment: Makes a random variant of a cloud, as in `partial(augment, drop=0)`; none for the clouds themselves.
         shuffle: Visit the examples in a new order in each epoch.
         seed: What chance depends on.
+        share: The part of every batch that is wanted, number r of s as (r, s): several processes may train as one.
     """
 
     examples: _Examples
@@ -104,21 +105,29 @@ class Batches:
     augment: Callable[[Cloud, np.random.Generator], Cloud] | None = None
     shuffle: bool = True
     seed: int = 0
+    share: tuple[int, int] = (0, 1)
 
     def __post_init__(self) -> None:
         if self.size < 1:
             raise ValueError(f"a batch holds at least one example: got a size of {self.size}.")
+        if len(self) and len(self.examples) // len(self) < self.share[1]:
+            raise ValueError(
+                f"every process needs a share of every batch: the smallest has {len(self.examples) // len(self)} "
+                f"examples for {self.share[1]} processes. Start fewer, or choose larger batches."
+            )
 
     def __len__(self) -> int:
         return -(-len(self.examples) // self.size)
 
     def indices(self, epoch: int, number: int) -> Int[np.ndarray, " b"]:
-        """The examples of a batch."""
+        """The examples of a batch, or of the share of it that is wanted."""
         if not 0 <= number < len(self):
             raise IndexError(f"an epoch has batches 0 to {len(self) - 1}: got {number}.")
         n, count = len(self.examples), len(self)
         order = _shuffled(n, self.seed, epoch) if self.shuffle else np.arange(n)
-        return order[n * number // count : n * (number + 1) // count]
+        batch = order[n * number // count : n * (number + 1) // count]
+        r, shares = self.share
+        return batch[len(batch) * r // shares : len(batch) * (r + 1) // shares]
 
     def sample(self, indices: Sequence[int] | Int[np.ndarray, " b"], epoch: int) -> Sample:
         """These examples as they look in an epoch."""

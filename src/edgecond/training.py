@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import torch
 from torch import nn, Tensor
 
+from edgecond import parallel
 from edgecond.graph import Sample
 
 
@@ -72,7 +73,8 @@ class Training:
     """A network on its way: after every step its state can be saved, and taken up again bit by bit.
 
     Randomness (dropout) is a function of seed, epoch and batch alone, so the state is the network, the momenta and
-    the position.
+    the position. Processes that torchrun started train as one: each is given its share of a batch, and all make the
+    step that one process would make with the whole.
 
     Attributes:
         network: From signal and pyramid to scores of classes.
@@ -88,9 +90,11 @@ class Training:
     epoch: int = 0
     batch: int = 0
     optimizer: torch.optim.SGD = field(init=False)
+    _joined: nn.Module = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         s = self.schedule
+        self._joined = parallel.joined(self.network)
         self.optimizer = torch.optim.SGD(
             self.network.parameters(), lr=s.rate, momentum=s.momentum, weight_decay=s.weight_decay
         )
@@ -127,24 +131,26 @@ class Training:
         epoch, batch, rate = self.epoch, self.batch, self.schedule.rate_at(self.epoch)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
-        self.network.train()
+        self._joined.train()
+        sample = sample.to(next(self.network.parameters()).device)
         with torch.random.fork_rng():
             torch.manual_seed(mix(self.seed, epoch, batch))
-            scores = self.network(sample.x, sample.pyramid)
-        loss = nn.functional.cross_entropy(scores, sample.y)
-        value = loss.item()
-        if not math.isfinite(value):
+            scores = self._joined(sample.x, sample.pyramid)
+        losses = nn.functional.cross_entropy(scores, sample.y, reduction="sum")
+        correct = (scores.argmax(1) == sample.y).sum()
+        figures = torch.stack([losses.detach(), correct, correct.new_tensor(len(sample.y))])
+        summed, hits, count = parallel.total(figures).tolist()
+        if not math.isfinite(summed):
             raise NonFiniteLossError(
-                f"the loss must stay finite: it is {value} in epoch {epoch + 1}, batch {batch + 1}. "
+                f"the loss must stay finite: it is {summed} in epoch {epoch + 1}, batch {batch + 1}. "
                 "A lower learning rate is the usual cure; look for non-finite signals in that batch otherwise."
             )
         self.optimizer.zero_grad()
-        loss.backward()
+        (losses * (parallel.ranks() / count)).backward()  # the processes' gradients are averaged
         self.optimizer.step()
         last = batch + 1 == batches
         self.epoch, self.batch = (epoch + 1, 0) if last else (epoch, batch + 1)
-        correct = int((scores.argmax(1) == sample.y).sum())
-        return Step(epoch, batch, value, rate, correct, len(sample.y), last)
+        return Step(epoch, batch, summed / count, rate, int(hits), int(count), last)
 
 
 def mix(*numbers: int) -> int:

@@ -32,7 +32,10 @@ class Movable:
 
     def _with(self, move: Callable[[Tensor], Tensor]) -> Self:
         leaves, structure = pytree.tree_flatten(self)
-        return pytree.tree_unflatten([move(leaf) if isinstance(leaf, Tensor) else leaf for leaf in leaves], structure)
+        moved = [move(leaf) if isinstance(leaf, Tensor) else leaf for leaf in leaves]
+        if all(new is old for new, old in zip(moved, leaves, strict=True)):
+            return self  # with all that has been derived from it
+        return pytree.tree_unflatten(moved, structure)
 
 
 @dataclass_transform(frozen_default=True, eq_default=False)

@@ -1,0 +1,114 @@
+"""What people see of a run in a terminal: progress, figures, confusion; and how they stop it."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, TYPE_CHECKING
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Column, Table
+
+if TYPE_CHECKING:
+    from edgecond.training import Step
+
+Tell = Callable[["Step", int, int], None]  # step, batches per epoch, epochs
+
+
+@contextmanager
+def users_errors() -> Iterator[None]:
+    """Print an error of our own as the sentence it is, without a traceback, and leave with status 2."""
+    try:
+        yield
+    except Exception as error:
+        if not type(error).__module__.startswith("edgecond."):
+            raise
+        typer.echo(error, err=True)
+        raise typer.Exit(2) from None
+
+
+@contextmanager
+def until_asked_to_stop(then: Callable[[int], object] = lambda kind: None) -> Iterator[list[int]]:
+    """A list that is no longer empty once SIGINT or SIGTERM came; `then` is called with it."""
+    asked: list[int] = []
+
+    def remember(kind: int, _: object) -> None:
+        asked.append(kind)
+        then(kind)
+
+    before = {kind: signal.signal(kind, remember) for kind in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield asked
+    finally:
+        for kind, handler in before.items():
+            signal.signal(kind, handler)
+
+
+@contextmanager
+def progress(name: str, seen: bool = True) -> Iterator[Tell]:
+    """A bar with loss, rate and time left; plain lines when this is not a terminal, nothing if not seen."""
+    if not seen:
+        yield lambda *_: None
+        return
+    if not Console().is_terminal:
+        yield _lines(name)
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn(), TextColumn("{task.fields[say]}"))
+    with Progress(*columns) as bar:
+        task = bar.add_task(name, total=None, say="")
+
+        def draw(step: Step, batches: int, epochs: int) -> None:
+            done = step.epoch * batches + step.batch + 1
+            bar.update(task, total=epochs * batches, completed=done, say=_say(step, epochs))
+
+        yield draw
+
+
+def _lines(name: str, every: float = 30.0) -> Tell:
+    start = last = time.monotonic()
+    first: int | None = None
+
+    def tell(step: Step, batches: int, epochs: int) -> None:
+        nonlocal last, first
+        now, done = time.monotonic(), step.epoch * batches + step.batch + 1
+        first = done if first is None else first
+        if now - last > every or done == epochs * batches:
+            last = now
+            left = (now - start) / max(1, done - first) * (epochs * batches - done) / 60
+            typer.echo(f"{name}: {_say(step, epochs)}, {left:.0f} min left")
+
+    return tell
+
+
+def _say(step: Step, epochs: int) -> str:
+    return f"epoch {step.epoch + 1}/{epochs}, loss {step.loss:.3f}, rate {step.rate:g}"
+
+
+def percentages(figures: Mapping[str, float]) -> str:
+    """Figures by name, in per cent."""
+    return ", ".join(f"{name} {100 * value:.2f}" for name, value in figures.items())
+
+
+def print_table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """A table."""
+    columns = [Column(header, no_wrap=bool(header)) for header in headers]
+    table = Table(*columns, box=box.SIMPLE, padding=(0, 1, 0, 0))
+    for row in rows:
+        table.add_row(*row)
+    Console().print(table)
+
+
+def confusion_table(table: Any, classes: Sequence[str]) -> None:
+    """Which classes are taken for which: a row for each true class, with how many of it were found."""
+    numbers = [str(number) for number in range(len(classes))]
+    named = [name if name == number else f"{number} {name}" for name, number in zip(classes, numbers, strict=True)]
+    rows = [
+        [name, *(str(int(count)) if count else "·" for count in row), f"{100 * row[i] / max(1, row.sum()):.0f} %"]
+        for i, (name, row) in enumerate(zip(named, table, strict=True))
+    ]
+    print_table(["true \\ taken for", *numbers, "found"], rows)

@@ -326,7 +326,7 @@ class TestDiagonalFilters:
 
 
 class TestInitialisation:
-    """Sections 4.1 and 4.3: orthogonal weights. The authors' code: ReLU gain, zero bias, none in the last layer."""
+    """Sections 4.1 and 4.3: orthogonal weights. The authors' code: ReLU gain, no bias in the last layer."""
 
     @pytest.mark.parametrize(("widths", "d_in", "d_out"), [((6, 16, 32), 16, 32), ((4, 64), 48, 48), ((20, 8), 2, 2)])
     def test_filter_networks_start_orthogonal(self, widths: tuple[int, ...], d_in: int, d_out: int):
@@ -339,7 +339,18 @@ class TestInitialisation:
             squared_gain = 1.0 if layer is linear[-1] else 2.0
             close(weight @ weight.T, squared_gain * torch.eye(len(weight)))
         assert linear[-1].bias is None
-        assert not any(layer.bias.any() for layer in linear[:-1])
+        for layer in linear[:-1]:
+            assert 0 < layer.bias.abs().max() <= layer.in_features**-0.5  # torch's, as in the authors' code
+
+    def test_a_label_of_zeros_has_a_filter_and_a_gradient(self):
+        """That of a self-loop, and of every edge in the row "(0)" of the table of labels, whose 38.9 is no guess."""
+        filters = FilterNetwork((6, 16, 32), 2, 3)
+
+        theta = filters(torch.zeros(1, 6))
+        theta.square().sum().backward()
+
+        assert theta.abs().min() > 0
+        assert filters[0].bias.grad.abs().max() > 0
 
     def test_layers_alternate_with_relus(self):
         kinds = [type(layer) for layer in FilterNetwork((6, 16, 32), 2, 3)]

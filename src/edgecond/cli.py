@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, TYPE_CHECKING, TypeVar
@@ -23,6 +24,9 @@ app = typer.Typer(no_args_is_help=True, add_completion=False)
 
 def main() -> None:
     """The entry point `edgecond`."""
+    # Threads that wait for work sleep. Where other programs want the cores, spinning ones, which is the default of
+    # OpenMP, make a run several times slower.
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     app()
 
 
@@ -308,7 +312,6 @@ def _tell_how_good(model: Model, test: Examples, looks: int | None = None) -> No
 
 def _side_by_side(row: str, wanted: Sequence[tuple[int, int]], jobs: int, rest: Sequence[str]) -> int:
     """Each fold in a process of its own, `jobs` at a time, until one fails or is stopped; the first bad status."""
-    import os
     import subprocess
     import sys
     import time

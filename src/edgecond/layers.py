@@ -22,14 +22,16 @@ if TYPE_CHECKING:
 
 
 def orthogonal_layers(widths: Sequence[int], *, last_bias: bool = True) -> nn.Sequential:
-    """Fully connected layers with ReLUs in between, initialised orthogonally with zero bias (Sections 4.1, G)."""
+    """Fully connected layers with ReLUs in between, initialised orthogonally (Sections 4.1, G).
+
+    Biases are torch's, as in the authors' code. Were they zero, a self-loop, whose label is zero, would have a zero
+    filter and no gradient, since the last layer of $F$ has no bias.
+    """
     layers: list[nn.Module] = []
     for position, (fan_in, fan_out) in enumerate(pairwise(widths)):
         last = position == len(widths) - 2
         layer = nn.Linear(fan_in, fan_out, bias=last_bias or not last)
         nn.init.orthogonal_(layer.weight, gain=1.0 if last else nn.init.calculate_gain("relu"))
-        if layer.bias is not None:
-            nn.init.zeros_(layer.bias)
         layers += [layer] if last else [layer, nn.ReLU()]
     return nn.Sequential(*layers)
 

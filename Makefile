@@ -7,7 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 NATIVE := src/edgecond/convolution/native
-KERNELS := $(wildcard $(NATIVE)/*.cpp $(NATIVE)/*.hpp $(NATIVE)/*.inl)
+KERNELS := $(wildcard $(foreach wing,convolution pyramid,$(addprefix src/edgecond/$(wing)/native/*.,cpp hpp inl)))
 SPEC := pyproject.toml setup.py constraints.txt $(KERNELS)
 
 # One stamp per kind of installation: with or without the developers' tools, and what EDGECOND_NATIVE asks for
@@ -16,17 +16,20 @@ MODE := $(or $(EDGECOND_NATIVE),auto)
 DEV := $(VENV)/dev-$(MODE).stamp
 RUNTIME := $(if $(wildcard $(VENV)/dev-*.stamp),$(DEV),$(VENV)/runtime-$(MODE).stamp)
 
-.PHONY: help demo test check bench docs clean
+.PHONY: help demo test newcomer check bench docs clean
 .DELETE_ON_ERROR:
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
 
-demo: $(RUNTIME)  ## set up, swap an NNConv for an ECConv and compare the two
-	@$(BIN)/python examples/swap_nnconv.py
+demo: $(RUNTIME)  ## set up and train the paper's MNIST network on digits as point clouds
+	@$(BIN)/edgecond demo
 
 test: $(DEV)  ## set up and run the tests (PYTEST_ARGS="-q -k graph" to choose)
 	@$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+newcomer: $(DEV)  ## follow the README's first steps in a fresh copy, from nothing installed
+	@$(BIN)/python -m pytest -q -m newcomer tests/test_newcomer.py
 
 check: $(DEV)  ## lint, formatting, types, and who may import whom
 	@echo "check: ruff"          && $(BIN)/ruff check --quiet .
@@ -42,7 +45,7 @@ docs: $(DEV)  ## build the documentation into site/
 
 clean:  ## go back to a fresh clone: removes .venv and everything built
 	rm -rf $(VENV) build dist site src/*.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
-	rm -f $(NATIVE)/_kernels*.so
+	rm -f $(NATIVE)/_kernels*.so src/edgecond/pyramid/native/_cells*.so
 	find src tests benchmarks examples docs -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
 
 $(BIN)/pip:

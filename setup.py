@@ -4,16 +4,21 @@ With `EDGECOND_NATIVE=0` they are not built; with `EDGECOND_NATIVE=1` a failure 
 """
 
 import os
-from glob import glob
 from pathlib import Path
 
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
-NATIVE = "src/edgecond/convolution/native"
+KERNELS, CELLS = "edgecond.convolution.native._kernels", "edgecond.pyramid.native._cells"
 CHOICE = os.environ.get("EDGECOND_NATIVE")
-UNIX_FLAGS = ["-std=c++17", "-O3", "-g0", "-pthread", "-fvisibility=hidden", "-fno-math-errno", "-ffp-contract=fast"]
+UNIX_FLAGS = ["-std=c++17", "-O3", "-g0", "-pthread", "-fvisibility=hidden", "-fno-math-errno"]
 MSVC_FLAGS = ["/std:c++17", "/O2", "/EHsc"]
+FUSED = {KERNELS: "-ffp-contract=fast", CELLS: "-ffp-contract=off"}  # cells decide as NumPy does, bit for bit
+
+
+def folder(name: str) -> Path:
+    """Where an extension and its sources are."""
+    return Path("src", *name.split(".")[:-1])
 
 
 class OptionalBuild(build_ext):
@@ -21,34 +26,38 @@ class OptionalBuild(build_ext):
 
     def build_extension(self, ext: Extension) -> None:
         msvc = self.compiler.compiler_type == "msvc"
-        ext.extra_compile_args = MSVC_FLAGS if msvc else UNIX_FLAGS
+        ext.extra_compile_args = MSVC_FLAGS if msvc else [*UNIX_FLAGS, FUSED[ext.name]]
         ext.extra_link_args = [] if msvc else ["-pthread"]
         try:
             super().build_extension(ext)
         except Exception:  # whatever the reason: the compiler has just printed it
             if self.inplace or self.editable_mode:  # kernels of older sources are worse than none
-                for stale in Path(NATIVE).glob("_kernels.*"):
+                *_, name = ext.name.split(".")
+                for stale in folder(ext.name).glob(f"{name}.*"):
                     if stale.suffix in {".so", ".pyd"}:
                         stale.unlink()
             if CHOICE == "1":
                 raise
-            print("edgecond: the C++ kernels could not be built, the torch twin will be used")
+            print(f"edgecond: {ext.name} could not be built, its slower twin in Python will be used")
 
 
-sources = sorted(glob(f"{NATIVE}/*.cpp"))
-wanted = bool(sources) and CHOICE != "0"
-kernels = Extension(
-    "edgecond.convolution.native._kernels",
-    sources=sources,
-    depends=sorted(glob(f"{NATIVE}/*.hpp") + glob(f"{NATIVE}/*.inl")),
-    define_macros=[("Py_LIMITED_API", "0x030B0000")],  # one binary for Python 3.11 and everything later
-    py_limited_api=True,
-    language="c++",
-    optional=CHOICE != "1",
-)
+def extension(name: str) -> Extension:
+    """The extension of all sources in its folder."""
+    return Extension(
+        name,
+        sources=sorted(map(str, folder(name).glob("*.cpp"))),
+        depends=sorted(str(header) for ending in ("hpp", "inl") for header in folder(name).glob(f"*.{ending}")),
+        define_macros=[("Py_LIMITED_API", "0x030B0000")],  # one binary for Python 3.11 and everything later
+        py_limited_api=True,
+        language="c++",
+        optional=CHOICE != "1",
+    )
+
+
+extensions = [] if CHOICE == "0" else [built for built in map(extension, (KERNELS, CELLS)) if built.sources]
 
 setup(
-    ext_modules=[kernels] if wanted else [],
+    ext_modules=extensions,
     cmdclass={"build_ext": OptionalBuild},
-    options={"bdist_wheel": {"py_limited_api": "cp311"}} if wanted else {},
+    options={"bdist_wheel": {"py_limited_api": "cp311"}} if extensions else {},
 )

@@ -28,8 +28,8 @@ def thinned(cloud: Cloud, rng: np.random.Generator, p: float) -> Cloud:
     keep = ceil((1 - p) * len(cloud))
     if keep == len(cloud):
         return cloud
-    kept = torch.from_numpy(np.sort(rng.permutation(len(cloud))[:keep]))
-    return Cloud(cloud.positions[kept], cloud.signal[kept])
+    kept = np.sort(rng.permutation(len(cloud))[:keep])
+    return Cloud(*(torch.from_numpy(rows.numpy()[kept]) for rows in (cloud.positions, cloud.signal)))
 
 
 def jittered(cloud: Cloud, rng: np.random.Generator, sigma: float) -> Cloud:
@@ -79,7 +79,7 @@ def _rotation(angle: float) -> np.ndarray:
 
 
 def _transformed(cloud: Cloud, matrix: np.ndarray) -> Cloud:
-    x, y, z = torch.from_numpy(matrix.T).to(cloud.positions)
+    p = cloud.positions.numpy()  # on few points NumPy is faster than torch
+    x, y, z = matrix.T.astype(p.dtype)
     # Not a matrix product, whose rounding may depend on the number of threads.
-    p = cloud.positions
-    return Cloud(p[:, 0:1] * x + p[:, 1:2] * y + p[:, 2:3] * z, cloud.signal)
+    return Cloud(torch.from_numpy(p[:, 0:1] * x + p[:, 1:2] * y + p[:, 2:3] * z), cloud.signal)

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import torch
 from jaxtyping import Float, Int
+from numpy import ndarray as Array
 from scipy.spatial import cKDTree
 from torch import Tensor
-from torch.nn.functional import pad
 
 from edgecond.graph import Labels
 from edgecond.pyramid import Levels
@@ -18,7 +18,7 @@ Offsets = Float[Tensor, "m 3"]
 
 # Angles are taken by atan2, which knows all four quadrants and gives 0 for a self-loop: atan2(||δ_xy||, δ_z) is
 # arccos(δ_z / ||δ||), and accurate near the poles too.
-_ELEMENTS: dict[str, Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]] = {
+_ELEMENTS: dict[str, Callable[[Array, Array, Array, Array], Array]] = {
     "δx": lambda x, y, z, xy: x,
     "δy": lambda x, y, z, xy: y,
     "δz": lambda x, y, z, xy: z,
@@ -26,7 +26,7 @@ _ELEMENTS: dict[str, Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]] = {
     "||δ||": lambda x, y, z, xy: _length(xy, z),
     "arccos δz/||δ||": lambda x, y, z, xy: _angle(xy, z),
     "arctan δy/δx": lambda x, y, z, xy: _angle(y, x),
-    "0": lambda x, y, z, xy: torch.zeros_like(x),
+    "0": lambda x, y, z, xy: np.zeros_like(x),
 }
 
 LABELLINGS: dict[str, tuple[str, ...]] = {
@@ -60,9 +60,7 @@ def label_offsets(
     rows, index = _distinct(offsets) if compact else (offsets, None)
     if 2 * len(rows) > len(offsets):
         rows, index = offsets, None
-    x, y, z = rows.T.contiguous()
-    xy = _length(x, y)
-    return Labels(torch.stack([_ELEMENTS[element](x, y, z, xy) for element in LABELLINGS[labelling]], dim=1), index)
+    return Labels(_values(LABELLINGS[labelling], rows), index)
 
 
 def label_edges(
@@ -105,15 +103,27 @@ def _one_hot(offsets: Offsets, known: Float[Tensor, "u 3"] | None) -> Labels:
     return Labels.one_hot(torch.from_numpy(number)[index], len(known))
 
 
-def _length(x: Tensor, y: Tensor) -> Tensor:
-    return (x * x + y * y).sqrt()
+def _values(elements: Sequence[str], offsets: Offsets) -> Float[Tensor, "m s"]:
+    """The elements of all labels, in blocks that stay in the cache and that one thread fills with whole vectors.
 
-
-def _angle(y: Tensor, x: Tensor) -> Tensor:
-    """atan2, in blocks that one thread fills with whole vectors.
-
-    Elements left over would get another last bit, and which these are would depend on the number of threads.
+    Angles left over would get another last bit, and which these are would depend on the number of threads.
     """
-    m, step, block = len(x), 64, 16_384
-    blocks = zip(*(pad(end, (0, -m % step)).split(block) for end in (y, x)), strict=True)
-    return torch.cat([torch.atan2(*ends) for ends in blocks])[:m]
+    columns, vector, block = offsets.numpy().T, 64, 16_384
+    values = np.empty((len(offsets), len(elements)), columns.dtype)
+    here = np.zeros((3, block), columns.dtype)
+    for start in range(0, len(values), block):
+        rows = values[start : start + block]
+        here[:, : len(rows)] = columns[:, start : start + block]
+        x, y, z = here[:, : len(rows) + -len(rows) % vector]
+        xy = _length(x, y)
+        for column, element in enumerate(elements):
+            rows[:, column] = _ELEMENTS[element](x, y, z, xy)[: len(rows)]
+    return torch.from_numpy(values)
+
+
+def _length(x: Array, y: Array) -> Array:
+    return torch.from_numpy(x * x + y * y).sqrt_().numpy()
+
+
+def _angle(y: Array, x: Array) -> Array:
+    return torch.atan2(torch.from_numpy(y), torch.from_numpy(x)).numpy()  # many times faster than NumPy's

@@ -1,4 +1,4 @@
-"""Neighbourhoods and nearest centroids of a batch, against comparing all pairs of points."""
+"""Neighbourhoods and nearest centroids of a batch, against comparing all pairs of points; in C++ and by scipy."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from edgecond.pyramid import neighbors
 from edgecond.pyramid.neighbors import closest, nearest, within
+from tests.pyramid.engines import running_on
 from tests.sentences import refused
 
 RADII = [0.7, 1, 2**0.5, 2, 3.3]
@@ -21,6 +22,12 @@ clouds = st.lists(
     min_size=1,
     max_size=4,
 )
+
+
+@pytest.fixture(params=["cells", "scipy"], scope="module", autouse=True)
+def _engine(request):
+    with running_on(request.param):
+        yield
 
 
 def random_points(n: int, on_grid: bool, seed: int) -> np.ndarray:
@@ -53,7 +60,7 @@ def as_pairs(edges: tuple[np.ndarray, np.ndarray]) -> list[tuple[int, int]]:
 
 
 @settings(deadline=None)
-@given(clouds, st.sampled_from(RADII), st.sampled_from([None, 1, 5, 100]))
+@given(clouds, st.sampled_from(RADII), st.sampled_from([None, 1, 5, 100, 10**30]))
 def test_neighbours_within_a_radius_are_those_found_by_comparing_all_pairs(clouds, radius, cap):
     """Section 3.4, and the cap of the authors' code: nearest first, ties by index, the point itself always."""
     assert as_pairs(within(*batch(clouds), radius, cap=cap)) == by_pairs(clouds, radius, cap)
@@ -124,6 +131,15 @@ def test_clouds_far_from_the_origin_have_the_neighbours_they_have_near_it():
     sizes = np.array([15, 25])
 
     assert as_pairs(within(near + np.array([7e6, -4e5, 1e3]), sizes, 1)) == as_pairs(within(near, sizes, 1))
+
+
+@pytest.mark.parametrize("place", [1e17, 1e30])
+def test_clouds_in_one_place_do_not_meet_however_far_it_is(place):
+    """Numbers are sparse out there: one cloud beside the other must not end up in the other."""
+    positions, sizes = np.full((3, 3), place), np.array([1, 2])
+
+    assert as_pairs(within(positions, sizes, 1e-3)) == [(0, 0), (1, 1), (2, 1), (1, 2), (2, 2)]
+    assert closest(positions, sizes, positions[:2], np.array([1, 1])).tolist() == [0, 1, 1]
 
 
 def test_all_points_in_one_place_keep_the_first_ones_and_themselves():

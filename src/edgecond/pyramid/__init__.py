@@ -38,9 +38,12 @@ class Level:
 
     @property
     def offsets(self) -> Float[Tensor, "m 3"]:
-        r"""$\delta = p_j - p_i$ of each edge."""
-        ends = self.positions if self.centroids is None else self.centroids
-        return self.positions.index_select(0, self.source) - ends.index_select(0, self.target)
+        r"""$\delta = p_j - p_i$ of each edge; in memory one coordinate after the other, as labels read them."""
+        points = self.positions.T.contiguous().numpy()
+        ends = points if self.centroids is None else self.centroids.T.contiguous().numpy()
+        offsets = points.take(self.source.numpy(), axis=1)
+        offsets -= ends.take(self.target.numpy(), axis=1)
+        return torch.from_numpy(offsets).T
 
 
 @dataclass(frozen=True, eq=False)

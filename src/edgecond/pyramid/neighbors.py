@@ -1,8 +1,8 @@
 """Spatial neighbourhoods and nearest centroids of a whole batch of clouds, exactly (Section 3.4).
 
-One k-d tree serves the batch: clouds stand side by side, too far apart to meet. The tree proposes pairs of points a
-hair too generously, and squared distances in double precision decide; so the answer is that of comparing all pairs of
-points, and does not depend on the order of points or of clouds.
+Squared distances in double precision decide; so the answer is that of comparing all pairs of points, and does not
+depend on the order of points or of clouds. `native` gives it where it can. Elsewhere one k-d tree serves the batch:
+clouds stand side by side, too far apart to meet, and the tree proposes pairs of points a hair too generously.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ import numpy as np
 from jaxtyping import Float, Int
 from numpy import ndarray as Array
 from scipy.spatial import cKDTree
+
+from edgecond.pyramid import native
 
 PAIRS_AT_ONCE = 40_000_000  # a gigabyte or two
 PAIRS_AT_MOST = 10_000_000_000  # minutes
@@ -38,7 +40,9 @@ def within(
         raise ValueError(f"a radius is a positive number: got {radius}.")
     if cap is not None and cap < 1:
         raise ValueError(f"a cap keeps at least the point itself: got {cap}. Pass None for no cap.")
-    return _sorted(list(_neighbors(positions, sizes, radius, cap or len(positions))))
+    most = min(cap or len(positions), len(positions))
+    found = native.within(positions, sizes, radius, most, PAIRS_AT_MOST)
+    return found or _sorted(list(_neighbors(positions, sizes, radius, most)))
 
 
 def nearest(
@@ -64,11 +68,19 @@ def closest(
     centroid_sizes: Int[Array, " b"],
 ) -> Int[Array, " n"]:
     """The map $M$: the nearest centroid of the same cloud for each point; among equally near ones the first."""
-    return _nearest(positions, sizes, centroids, centroid_sizes, 1)[:, 0]
+    found = native.closest(positions, sizes, centroids, centroid_sizes)
+    return _nearest(positions, sizes, centroids, centroid_sizes, 1)[:, 0] if found is None else found
 
 
-def _side_by_side(positions: Array, sizes: Array, spacing: float) -> Array:
-    points = np.array(positions, dtype=float)
+def _frame(positions: Array) -> tuple[Array, float]:
+    """Smallest coordinates, and the diagonal from there to the largest."""
+    columns = positions.T.copy()  # of which extremes are found many times faster than of rows
+    return columns.min(1), float(np.linalg.norm(np.ptp(columns, axis=1)))
+
+
+def _side_by_side(positions: Array, sizes: Array, origin: Array, spacing: float) -> Array:
+    """Clouds moved to the origin, where numbers are dense enough to keep them apart, and then along x."""
+    points = np.subtract(positions, origin, dtype=float)
     points[:, 0] += np.repeat(np.arange(len(sizes)) * spacing, sizes)
     return points
 
@@ -88,7 +100,8 @@ def _squared_distance(i: Array, j: Array, ours: Array, theirs: Array) -> Array:
 def _neighbors(positions: Array, sizes: Array, radius: float, cap: int) -> Iterator[Array]:
     """The keys of all edges in several parts, of which each holds as many as fit into memory."""
     n = len(positions)
-    points = _side_by_side(positions, sizes, float(np.ptp(positions[:, 0])) + 2 * radius)
+    origin, diagonal = _frame(positions)
+    points = _side_by_side(positions, sizes, origin, 2 * (diagonal + radius))
     reach = radius + _slack(points)
     tree = cKDTree(points, balanced_tree=False)
     if (sizes.astype(float) ** 2).sum() > PAIRS_AT_ONCE:
@@ -142,10 +155,10 @@ def _nearest(
     positions: Array, sizes: Array, centroids: Array, centroid_sizes: Array, k: int, own: bool = False
 ) -> Int[Array, "n k"]:
     """The k nearest centroids of each point, in no order; the number of centroids where there are fewer than k."""
-    extent = np.ptp(np.concatenate([positions, centroids]).T.copy(), axis=1)  # many times faster than along axis 0
-    spacing = 4 * float(np.linalg.norm(extent)) or 1.0
-    points = _side_by_side(positions, sizes, spacing)
-    tree = cKDTree(_side_by_side(centroids, centroid_sizes, spacing), balanced_tree=False)
+    origin, diagonal = _frame(np.concatenate([positions, centroids]))
+    spacing = 4 * diagonal or 1.0
+    points = _side_by_side(positions, sizes, origin, spacing)
+    tree = cKDTree(_side_by_side(centroids, centroid_sizes, origin, spacing), balanced_tree=False)
     slack = max(_slack(points), _slack(tree.data))
     ask = k + 1  # one more, to see ties
     distance, index = tree.query(points, k=ask, distance_upper_bound=spacing / 2)

@@ -39,7 +39,7 @@ def voxel_grid(positions: Float[Array, "n 3"], sizes: Int[Array, " b"], resoluti
         return Voxels(np.arange(len(positions)), positions, sizes)
     if not 0 < resolution < np.inf:
         raise ValueError(f"a resolution is a positive number, or none to keep all points: got {resolution}.")
-    cells = np.floor(positions.T / resolution).copy()  # (3, n)
+    cells = np.floor(positions.T.copy() / resolution)  # (3, n)
     x, y, z = np.ptp(cells, axis=1) + 1
     if len(sizes) * x * y * z >= 2.0**63:
         raise ValueError(
@@ -49,9 +49,13 @@ def voxel_grid(positions: Float[Array, "n 3"], sizes: Int[Array, " b"], resoluti
     cloud = np.repeat(np.arange(len(sizes)), sizes)
     i, j, k = (cells - cells.min(1, keepdims=True)).astype(np.int64)
     key = ((cloud * int(x) + i) * int(y) + j) * int(z) + k
-    _, first, index = np.unique(key, return_index=True, return_inverse=True)
-    centroids = mean(positions, index, len(first))
-    return Voxels(index, _single(centroids), np.bincount(cloud[first], minlength=len(sizes)))
+    order = np.argsort(key)
+    starts = np.diff(key[order], prepend=-1) > 0  # as np.unique, which sorts more slowly
+    index = np.empty_like(order)
+    index[order] = np.cumsum(starts) - 1
+    some = order[starts]  # a point of each voxel
+    centroids = mean(positions, index, len(some))
+    return Voxels(index, _single(centroids), np.bincount(cloud[some], minlength=len(sizes)))
 
 
 def mean(values: Float[Array, "n d"], index: Int[Array, " n"], count: int) -> Float[Array, "v d"]:

@@ -1,0 +1,6 @@
+from numpy import ndarray as Array
+
+def within(
+    positions: Array, sizes: Array, radius: float, cap: int, most: int, /
+) -> tuple[bytearray, bytearray] | None: ...
+def closest(positions: Array, sizes: Array, centroids: Array, centroid_sizes: Array, /) -> bytearray | None: ...

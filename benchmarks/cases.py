@@ -13,6 +13,7 @@ from torch_geometric.nn import NNConv
 from edgecond import ECConv, Graph, Labels
 
 SEED = 0
+RIVALS = ("NNConv", "ECConv", "ECConv, edge_index", "ECConv, low memory")
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,163 @@
+"""The records as a page of the docs and a table of the README: `python -m benchmarks.page`, nothing is measured."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import Any
+
+from benchmarks import large, records
+from benchmarks.cases import CASES, RIVALS
+
+PAGE = records.ROOT / "docs" / "benchmarks.md"
+README = records.ROOT / "README.md"
+MARKS = ("<!-- written by make bench -->", "<!-- until here -->")
+THREADS = ("1", "2")
+MIB = 2**20
+
+
+def page(layers: dict[str, Any], networks: dict[str, Any]) -> str:
+    """The records as tables."""
+    lines = [
+        "# Benchmarks",
+        "",
+        "PyG's `NNConv` and `ECConv` with the same weights on the same graph, forward and backward, in single",
+        "precision, interleaved in one run: every round runs each, and a ratio is the median over the rounds of the",
+        "ratio within a round. Memory is the high-water mark of a fresh process above the inputs. The share of peak",
+        "is the arithmetic of the algorithm, nothing counted twice, against a 1024 x 1024 matrix product measured in",
+        "the same round.",
+        "`make bench` writes this page and its records, `layers.json` and `network.json` in `results/benchmarks`.",
+        "",
+        measured(layers),
+        "",
+    ]
+    for name, case in CASES.items():
+        kind = f"{case.categories} categories" if case.categories else "continuous labels"
+        widths = "-".join(map(str, case.widths))
+        lines += [
+            f"## {case.title[0].upper()}{case.title[1:]}",
+            "",
+            f"{case.n:,} vertices, {case.m:,} edges, {kind}, F = {widths}, {case.d_in} to {case.d_out} channels.",
+            "",
+            "| layer | 1 thread | faster | of peak | 2 threads | faster | of peak | peak memory | less |",
+            "|---|---:|---:|---:|---:|---:|---:|---:|---:|",
+        ]
+        used = layers["memory"][name]
+        for rival in RIVALS:
+            cells = [rival]
+            for threads in THREADS:
+                row = layers["time"][name][threads][rival]
+                cells += [f"{row['milliseconds']:.1f} ms", f"{row['times_faster']:.1f}x", f"{row['share_of_peak']:.0%}"]
+            cells += [f"{used[rival] / MIB:.1f} MiB", f"{used['NNConv'] / used[rival]:.1f}x"]
+            lines.append(table_row(cells))
+        lines.append("")
+    lines += [
+        "## Growth with the number of edges",
+        "",
+        "One graph, ten edges into each vertex, F = 6-16-32, 16 to 32 channels, forward and backward, 2 threads.",
+        "",
+        "| vertices | edges | seconds | microseconds per edge | peak above the inputs | peak of the process |",
+        "|---:|---:|---:|---:|---:|---:|",
+    ]
+    for edges, row in layers["large"].items():
+        cells = [
+            f"{int(edges) // large.DEGREE:,}",
+            f"{int(edges):,}",
+            f"{row['seconds']:.2f}",
+            f"{1e6 * row['seconds'] / int(edges):.3f}",
+            f"{row['above_inputs'] / MIB:,.0f} MiB",
+            f"{row['process'] / 2**30:.2f} GiB",
+        ]
+        lines.append(table_row(cells))
+    for name, found in networks.items():
+        lines += ["", *training_step(name, found)]
+    return "\n".join(lines) + "\n"
+
+
+def training_step(name: str, found: dict[str, Any]) -> list[str]:
+    """The section of a row's network."""
+    times, used = found["time"], found["memory"]
+    one = times["1"]
+    vertices, edges = (" / ".join(f"{count:,.0f}" for count in one[of]) for of in ("vertices", "edges"))
+    text = (
+        f"`{found['network']}`, and the same network on `NNConv` with PyG's poolings, from the same parameters on the "
+        f"same {one['batches']} batches of {found['batch']} clouds: forward, loss, backward and descent. Each batch is "
+        "built once, and each of the two learns from it once; they take turns to be the first. A batch has "
+        f"{vertices} vertices at its {len(one['vertices'])} levels and {edges} edges (medians). The network on "
+        "`NNConv` gets its `edge_index` before the clock starts, and graph building counts the same for both. Waiting "
+        "is what is left of graph building in a training loop whose batches one worker process builds ahead."
+    )
+    lines = [
+        f"## Training step of {name}",
+        "",
+        *textwrap.wrap(text, 112, break_on_hyphens=False, break_long_words=False),
+        "",
+        measured(found),
+        "",
+        "| | " + " | ".join(f"{threads} thread{'s' * (threads != '1')}" for threads in THREADS) + " |",
+        "|---|---:|---:|",
+    ]
+    rows = {
+        "graph building": lambda row: f"{row['build_milliseconds']:.0f} ms",
+        "step on `NNConv`": lambda row: f"{row['step_milliseconds']['NNConv']:.0f} ms",
+        "step on `ECConv`": lambda row: f"{row['step_milliseconds']['ECConv']:.0f} ms",
+        "faster, the step alone": lambda row: f"{row['step_times_faster']:.1f}x",
+        "faster, graph building included": lambda row: f"{row['times_faster']:.1f}x",
+        "share of graph building, no worker": lambda row: f"{row['build_share']:.0%}",
+        "share of waiting for graphs, one worker": lambda row: f"{row['waiting_share']:.1%}",
+    }
+    lines += [table_row([title, *(cell(times[threads]) for threads in THREADS)]) for title, cell in rows.items()]
+    less = used["NNConv"] / used["ECConv"]
+    return [
+        *lines,
+        "",
+        f"Peak memory of a step: {used['ECConv'] / MIB:,.0f} MiB, and {used['NNConv'] / MIB:,.0f} MiB on `NNConv`, "
+        f"{less:.1f}x as much.",
+    ]
+
+
+def measured(found: dict[str, Any]) -> str:
+    """When, on what and with what."""
+    versions = ", ".join(f"{name} {number}" for name, number in found["versions"].items())
+    return (
+        f"Measured on {found['date']}: {found['processor']}, kernels {found['kernels']}, {versions}, "
+        f"seed {found['seed']}."
+    )
+
+
+def table_row(cells: list[str]) -> str:
+    return "| " + " | ".join(cells) + " |"
+
+
+def summary(layers: dict[str, Any], networks: dict[str, Any]) -> str:
+    """The records in one line per layer and network, for the README."""
+    lines = ["| forward and backward, beside `NNConv` | 1 thread | 2 threads | peak memory |", "|---|---:|---:|---:|"]
+    entries = [
+        (case.title, [layers["time"][name][threads]["ECConv"] for threads in THREADS], layers["memory"][name])
+        for name, case in CASES.items()
+    ]
+    for name, found in networks.items():
+        title = f"whole training step of `{name}`, graph building included"
+        entries.append((title, [found["time"][threads] for threads in THREADS], found["memory"]))
+    for title, rows, used in entries:
+        faster = [f"{row['times_faster']:.0f}x faster" for row in rows]
+        less = f"{used['ECConv'] / MIB:.0f} MiB instead of {used['NNConv'] / MIB:.0f}"
+        lines.append(table_row([title, *faster, less]))
+    return "\n".join(lines)
+
+
+def with_summary(text: str, table: str) -> str:
+    """The README with the table between its marks."""
+    before, rest = text.split(MARKS[0])
+    return f"{before}{MARKS[0]}\n\n{table}\n\n{MARKS[1]}{rest.split(MARKS[1])[1]}"
+
+
+def write() -> None:
+    """Page and table of the records that there are."""
+    layers, networks = records.read(records.LAYERS), records.read(records.NETWORK)
+    PAGE.write_text(page(layers, networks))
+    README.write_text(with_summary(README.read_text(), summary(layers, networks)))
+    print(f"wrote {PAGE.relative_to(records.ROOT)} and the table in {README.name}")
+
+
+if __name__ == "__main__":
+    write()

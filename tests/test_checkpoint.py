@@ -1,8 +1,10 @@
 """A checkpoint is written whole or not at all, and nothing in it is executed."""
 
 import json
+import multiprocessing
 import os
 import pickle
+import resource
 
 import pytest
 import torch
@@ -10,6 +12,7 @@ from safetensors.torch import save_file
 
 from edgecond import checkpoint
 from edgecond.checkpoint import CheckpointError, load_checkpoint, save_checkpoint
+from tests.sentences import refused
 
 TENSORS = {"a": torch.arange(6.0).view(2, 3), "b": torch.tensor([True, False]), "c": torch.tensor(3)}
 
@@ -49,10 +52,35 @@ def test_a_failure_while_saving_keeps_the_checkpoint_before_it(tmp_path, monkeyp
     assert os.listdir(tmp_path) == ["c"]
 
 
+def save_on_a_small_disk(path, size):
+    """Files may grow to `size` bytes and no further; the status is 0 if that gives a sentence."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+    with refused(
+        f"{path} must be written: File too large. "
+        "The one before it, if any, is whole; free some space or name another directory.",
+        CheckpointError,
+    ):
+        save_checkpoint(path, {"large": torch.zeros(100_000)}, {"epoch": 2})
+
+
+def test_a_file_that_is_cut_short_by_the_kernel_keeps_the_checkpoint_before_it(tmp_path):
+    """No error is injected: the first part of the file is written, the rest is not."""
+    path = tmp_path / "c"
+    save_checkpoint(path, TENSORS, {"epoch": 1})
+
+    child = multiprocessing.get_context("fork").Process(target=save_on_a_small_disk, args=(path, 65536))
+    child.start()
+    child.join()
+
+    assert child.exitcode == 0
+    assert load_checkpoint(path)[1] == {"epoch": 1}
+    assert os.listdir(tmp_path) == ["c"]
+
+
 def test_a_directory_that_is_a_file_gives_a_sentence(tmp_path):
     (tmp_path / "taken").write_text("")
 
-    with pytest.raises(CheckpointError, match="must be written to"):
+    with pytest.raises(CheckpointError, match="must be written"):
         save_checkpoint(tmp_path / "taken" / "c", TENSORS, {})
 
 

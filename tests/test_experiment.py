@@ -1,18 +1,17 @@
-"""A row is rerun from recipe to record, and a run that was stopped ends in the same bits."""
+"""A row is trained and tested from recipe to record, in a directory that holds one run and no other."""
 
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
 
 import pytest
 import torch
+from safetensors.torch import save_file
 
-from edgecond.checkpoint import load_checkpoint
-from edgecond.experiment import Interrupted, reproduce
+from edgecond import checkpoint
+from edgecond.checkpoint import CheckpointError, load_checkpoint
+from edgecond.experiment import Interrupted, reproduce, train
+from edgecond.model import Model
 from edgecond.recipe import read
+from tests.sentences import refused
 
 RECIPE = """
 [base]
@@ -30,7 +29,7 @@ options = { train = 48, test = 24, points = 60 }
 
 @pytest.fixture(autouse=True)
 def one_thread():
-    """Torch's own sums depend on the number of threads; bits are compared for one."""
+    """Small networks are slow with more."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     yield
@@ -42,17 +41,23 @@ def recipe():
     return read(RECIPE, "synthetic.toml")["synthetic/ecc"]
 
 
-def rerun(recipe, directory, **options):
-    return reproduce(recipe, 0, 0, runs=directory / "runs", results=directory / "results", **options)
+class Watch(list):
+    """An observer that keeps the steps it sees, and stops the run after one of them."""
+
+    def __init__(self, stop: tuple[int, int] | None = None):
+        self.stop = stop
+
+    def __call__(self, step, batches, epochs):
+        self.append(step)
+        return (step.epoch, step.batch) != self.stop
 
 
-def weights(directory):
-    tensors, about = load_checkpoint(directory / "runs" / "synthetic/ecc" / "fold0-seed0" / "checkpoint.safetensors")
-    return tensors, about["position"]
+def log(directory):
+    return [json.loads(line) for line in (directory / "log.jsonl").read_text().splitlines()]
 
 
 def test_a_record_says_what_was_measured_and_with_what(recipe, tmp_path):
-    record = rerun(recipe, tmp_path, epochs=2, workers=0)
+    record = reproduce(recipe, 0, 0, runs=tmp_path / "runs", results=tmp_path / "results", epochs=2)
 
     path = tmp_path / "results" / "synthetic" / "ecc" / "fold0-seed0.json"
     assert json.loads(path.read_text()) == record
@@ -63,65 +68,132 @@ def test_a_record_says_what_was_measured_and_with_what(recipe, tmp_path):
     assert record["data"]
 
 
-@pytest.mark.parametrize("workers", [0, 2])
-def test_a_run_that_was_asked_to_stop_ends_in_the_same_bits(recipe, tmp_path, workers):
-    """Stopped in the middle of the third epoch, in which every batch differs."""
-    rerun(recipe, tmp_path / "whole", workers=0)
+def test_a_record_that_cannot_be_written_costs_no_training(recipe, tmp_path):
+    (tmp_path / "taken").write_text("")
+    with pytest.raises(CheckpointError, match="must be written: Not a directory"):
+        reproduce(recipe, 0, 0, runs=tmp_path / "runs", results=tmp_path / "taken", epochs=1)
 
-    with pytest.raises(Interrupted, match="stopped in epoch 3"):
-        rerun(recipe, tmp_path, workers=workers, observe=lambda step, *_: (step.epoch, step.batch) != (2, 1))
-    assert weights(tmp_path)[1] == {"epoch": 2, "batch": 2, "seed": 0}
-    record = rerun(recipe, tmp_path, workers=workers)
+    steps = Watch()
+    record = reproduce(recipe, 0, 0, runs=tmp_path / "runs", results=tmp_path / "free", epochs=1, observe=steps)
 
-    expected, found = weights(tmp_path / "whole")[0], weights(tmp_path)[0]
-    assert expected.keys() == found.keys()
-    assert [name for name in expected if not torch.equal(expected[name], found[name])] == []
-    assert record["epochs"] == 6
-
-
-def test_a_checkpoint_of_other_settings_is_not_taken_up(recipe, tmp_path):
-    rerun(recipe, tmp_path, epochs=1, workers=0)
-    other = recipe.model_copy(update={"radius_scale": 1.2})
-
-    steps = []
-    rerun(other, tmp_path, epochs=1, workers=0, observe=lambda step, *_: steps.append(step) or True)
-
-    assert len(steps) == 3  # all of them, from the beginning
+    assert steps == []
+    assert record["epochs"] == 1
 
 
 def test_the_network_learns_shapes(recipe, tmp_path):
     """Six shapes: guessing hits one in six."""
-    record = rerun(recipe, tmp_path, epochs=25, workers=0)
-
-    assert record["metrics"]["accuracy"] > 0.4
+    assert train(recipe, directory=tmp_path, epochs=25).metrics()["accuracy"] > 0.4
 
 
-def start(directory):
-    """The run in a process of its own, with a checkpoint after every step; it prints the epoch of each."""
-    directory.mkdir(exist_ok=True)
-    (directory / "recipe.toml").write_text(RECIPE)
-    code = (
-        "import sys; from pathlib import Path; from edgecond import experiment; from edgecond.recipe import read;"
-        "experiment.SAVE_EVERY = 0.0; d = Path(sys.argv[1]); r = read((d / 'recipe.toml').read_text(), 'r');"
-        "experiment.reproduce(r['synthetic/ecc'], 0, 0, runs=d / 'runs', results=d / 'results', workers=0,"
-        " observe=lambda step, *_: print(step.epoch, flush=True) or True)"
-    )
-    one_thread = {**os.environ, "OMP_NUM_THREADS": "1"}
-    return subprocess.Popen([sys.executable, "-c", code, directory], stdout=subprocess.PIPE, text=True, env=one_thread)
+def test_the_log_has_a_line_for_each_epoch_that_has_ended(recipe, tmp_path):
+    lines = []
+
+    def observe(step, batches, epochs):
+        lines.append(len(log(tmp_path)))
+        return True
+
+    trained = train(recipe, directory=tmp_path, epochs=2, observe=observe)
+
+    assert lines == [0, 0, 1, 1, 1, 2]  # three batches in an epoch
+    assert log(tmp_path) == trained.history
+    assert [epoch["epoch"] for epoch in trained.history] == [1, 2]
 
 
-def test_a_killed_process_goes_on_to_the_same_bits(tmp_path):
-    """kill -9 at some moment of the third epoch or later; every part runs in a fresh process, as it would."""
-    whole, killed = start(tmp_path / "whole"), start(tmp_path / "killed")
-    with whole, killed:
-        next(line for line in killed.stdout if line.strip() == "2")
-        time.sleep(0.05)
-        os.kill(killed.pid, signal.SIGKILL)
-        whole.communicate()
-    assert weights(tmp_path / "killed")[1]["epoch"] >= 2
-    with start(tmp_path / "killed") as resumed:
-        steps = resumed.communicate()[0].split()
+def test_the_figures_of_an_epoch_count_all_its_steps_though_it_was_stopped(recipe, tmp_path):
+    """Means over the 48 examples of an epoch, by hand; the second epoch is stopped after two batches of three."""
+    steps, rest = Watch(stop=(1, 1)), Watch()
+    with pytest.raises(Interrupted):
+        train(recipe, directory=tmp_path, epochs=2, observe=steps)
+    train(recipe, directory=tmp_path, epochs=2, observe=rest)
 
-    expected, found = weights(tmp_path / "whole")[0], weights(tmp_path / "killed")[0]
-    assert [name for name in expected if not torch.equal(expected[name], found[name])] == []
-    assert len(steps) < 18  # it did not begin anew
+    assert [len(steps), len(rest)] == [5, 1]
+    for epoch in log(tmp_path):
+        own = [step for step in steps + rest if step.epoch + 1 == epoch["epoch"]]
+        assert epoch["accuracy"] == sum(step.correct for step in own) / 48
+        assert epoch["loss"] == pytest.approx(sum(step.loss * step.count for step in own) / 48)
+        assert epoch["rate"] == 0.05
+
+
+def test_the_model_is_written_when_the_run_ends(recipe, tmp_path):
+    with pytest.raises(Interrupted):
+        train(recipe, directory=tmp_path, epochs=1, observe=Watch(stop=(0, 1)))
+    assert not (tmp_path / "model.safetensors").exists()
+
+    trained = train(recipe, directory=tmp_path, epochs=1)
+
+    found = Model.load(tmp_path)
+    assert [found.about[name] for name in ("fold", "seed", "epochs")] == [0, 0, 1]
+    for name, value in trained.model.network.state_dict().items():
+        assert torch.equal(found.network.state_dict()[name], value)
+
+
+@pytest.mark.parametrize(
+    ("change", "seed", "difference"),
+    [
+        ({"radius_scale": 1.2}, 0, "the recipe's radius_scale"),
+        ({"radius_scale": 1.2, "hidden": (8,)}, 0, "the recipe's hidden, radius_scale"),
+        ({"options": {"train": 48, "test": 24, "points": 50}}, 0, "data, recipe"),
+        ({}, 1, "seed"),
+    ],
+)
+def test_a_run_of_other_settings_is_refused_and_kept(recipe, tmp_path, change, seed, difference):
+    train(recipe, directory=tmp_path, epochs=1)
+    before = (tmp_path / "checkpoint.safetensors").read_bytes()
+
+    with refused(
+        f"{tmp_path} must hold a run of the same settings: it differs in {difference}. "
+        "Name another directory, or begin anew with --anew.",
+        CheckpointError,
+    ):
+        train(recipe.model_copy(update=change), seed=seed, directory=tmp_path, epochs=1)
+
+    assert (tmp_path / "checkpoint.safetensors").read_bytes() == before
+    assert len(log(tmp_path)) == 1
+
+
+def test_anew_begins_from_the_beginning_whatever_is_there(recipe, tmp_path):
+    train(recipe, directory=tmp_path, epochs=2)
+    (tmp_path / "checkpoint.safetensors").write_bytes(b"nonsense")
+    other, steps = recipe.model_copy(update={"radius_scale": 1.2}), Watch()
+
+    train(other, directory=tmp_path, epochs=1, anew=True, observe=steps)
+
+    assert [(step.epoch, step.batch) for step in steps] == [(0, 0), (0, 1), (0, 2)]
+    assert len(log(tmp_path)) == 1
+    assert load_checkpoint(tmp_path / "checkpoint.safetensors")[1]["settings"]["recipe"]["radius_scale"] == 1.2
+
+
+@pytest.mark.parametrize("stop", [(1, 0), (1, 2)])
+def test_fewer_epochs_than_were_begun_are_refused(recipe, tmp_path, stop):
+    """In the second epoch or at its end: either is more than one epoch."""
+    with pytest.raises(Interrupted):
+        train(recipe, directory=tmp_path, observe=Watch(stop))
+
+    with refused(
+        f"{tmp_path} must hold a run of at most 1 epochs: it has begun epoch 2. "
+        "Ask for as many, name another directory, or begin anew with --anew.",
+        CheckpointError,
+    ):
+        train(recipe, directory=tmp_path, epochs=1)
+
+
+def test_more_epochs_go_on_from_those_that_were_learned(recipe, tmp_path):
+    train(recipe, directory=tmp_path, epochs=2)
+    steps = Watch()
+
+    trained = train(recipe, directory=tmp_path, epochs=3, observe=steps)
+
+    assert [(step.epoch, step.batch) for step in steps] == [(2, 0), (2, 1), (2, 2)]
+    assert [epoch["epoch"] for epoch in trained.history] == [1, 2, 3]
+
+
+def test_what_is_not_the_checkpoint_of_a_run_is_refused(recipe, tmp_path):
+    path = tmp_path / "checkpoint.safetensors"
+    save_file({}, path, {checkpoint.KEY: json.dumps({"version": checkpoint.VERSION, "settings": {}, "history": []})})
+
+    with refused(
+        f"{path} must be the checkpoint of a run: it lacks seconds, sums, position. "
+        "Name another directory, or begin anew with --anew.",
+        CheckpointError,
+    ):
+        train(recipe, directory=tmp_path, epochs=1)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -25,6 +27,7 @@ from edgecond.samples import Batches
 from edgecond.training import Schedule, Step, Training
 
 SAVE_EVERY = 60.0  # seconds between checkpoints within a run
+KEPT = ("settings", "seconds", "history", "sums")  # of a run, in its checkpoint
 Observer = Callable[[Step, int, int], bool]  # step, batches per epoch, epochs -> whether to go on
 
 
@@ -40,6 +43,18 @@ class _Positions(Dataset[Sample]):
 
     def __getitem__(self, position: int) -> Sample:
         return self.batches.batch(position // len(self.batches), position % len(self.batches))
+
+
+def _end_with_parent(_: int) -> None:
+    """Torch's workers notice a killed parent too, but then may wait forever for it to read what they have built."""
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 @dataclass(frozen=True)
@@ -60,6 +75,7 @@ class Ahead:
             batch_size=None,
             sampler=positions,
             num_workers=self.workers,
+            worker_init_fn=_end_with_parent,
             **ahead,  # type: ignore[arg-type]
         )
         return iter(loader)
@@ -91,22 +107,30 @@ class Run:
 
     def take_up(self) -> None:
         """Go on from the checkpoint, if there is one."""
-        if not self.checkpoint.exists():
-            return
+        try:
+            if not self.checkpoint.exists():
+                return
+        except OSError as error:
+            raise CheckpointError(f"{self.directory} must be readable: {error.strerror}.") from error
         tensors, about = load_checkpoint(self.checkpoint)
+        if missing := [name for name in (*KEPT, "position") if name not in about]:
+            raise CheckpointError(
+                f"{self.checkpoint} must be the checkpoint of a run: it lacks {', '.join(missing)}. "
+                "Name another directory, or begin anew with --anew."
+            )
         if about["settings"] != self.settings:
             differs = _difference(about["settings"], self.settings)
             raise CheckpointError(
                 f"{self.directory} must hold a run of the same settings: it differs in {differs}. "
                 "Name another directory, or begin anew with --anew."
             )
-        done, epochs = about["position"]["epoch"], self.training.schedule.epochs
-        if done > epochs:
+        position, epochs = about["position"], self.training.schedule.epochs
+        if (begun := position["epoch"] + (position["batch"] > 0)) > epochs:
             raise CheckpointError(
-                f"{self.directory} must hold a run of at most {epochs} epochs: it has learned {done}. "
+                f"{self.directory} must hold a run of at most {epochs} epochs: it has begun epoch {begun}. "
                 "Ask for as many, name another directory, or begin anew with --anew."
             )
-        self.training.restore(tensors, about["position"])
+        self.training.restore(tensors, position)
         self.seconds, self.history, self.sums = about["seconds"], about["history"], about["sums"]
 
     def learn(self, batches: Ahead, observe: Observer) -> None:
@@ -131,7 +155,7 @@ class Run:
     def save(self) -> None:
         """Write the checkpoint."""
         tensors, position = self.training.state()
-        about = {name: getattr(self, name) for name in ("settings", "seconds", "history", "sums")}
+        about = {name: getattr(self, name) for name in KEPT}
         if parallel.rank() == 0:
             save_checkpoint(self.checkpoint, tensors, about | {"position": position})
 

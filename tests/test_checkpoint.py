@@ -54,6 +54,7 @@ def test_a_failure_while_saving_keeps_the_checkpoint_before_it(tmp_path, monkeyp
 
 def save_on_a_small_disk(path, size):
     """Files may grow to `size` bytes and no further; the status is 0 if that gives a sentence."""
+    torch.set_num_threads(1)  # the threads of the parent are not there
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
     with refused(
         f"{path} must be written: File too large. "

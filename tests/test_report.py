@@ -41,5 +41,11 @@ def test_a_missing_fold_leaves_the_row_open(tmp_path):
     assert entry(tmp_path, "ECC 2ρ").folds == ()
 
 
+def test_numbers_are_written_with_the_decimals_of_the_paper(tmp_path):
+    """Table 1 says 78.4 and Table 5 says 99.14."""
+    assert entry(tmp_path, "ECC").written(0.77649) == "77.6"
+    assert entries(5, tmp_path)[1].written(0.9938) == "99.38"
+
+
 def test_all_cloud_tables_are_rerun():
     assert tables() == [1, 2, 5, 6, 7, 9]

@@ -354,11 +354,12 @@ def table(
         raise typer.Exit(2)
     rows = []
     for entry in found:
-        percent = [None if x is None else f"{100 * x:.1f}" for x in (entry.rerun, entry.spread)]
-        rerun = percent[0] or ("not yet" if not entry.folds else "incomplete")
+        rerun, spread = ("" if x is None else entry.written(x) for x in (entry.rerun, entry.spread))
+        rerun = rerun or ("-" if not entry.folds else "partly")
         epochs = "" if entry.epochs is None else "-".join(map(str, dict.fromkeys(entry.epochs)))
-        folds = f"{len(entry.folds)} of {entry.recipe.folds}"
-        cells = [entry.metric, f"{100 * entry.paper:.1f}", rerun, percent[1] or "", folds, str(entry.seeds), epochs]
+        folds = f"{len(entry.folds)}/{entry.recipe.folds}"
+        figure = entry.metric.removesuffix("_votes").replace("accuracy", "acc").replace("_", " ")
+        cells = [figure, entry.written(entry.paper), rerun, spread, folds, str(entry.seeds), epochs]
         rows.append([entry.row, entry.recipe.name, *cells])
     print_table(["", "row", "figure", "paper", "rerun", "±", "folds", "seeds", "epochs"], rows)
     typer.echo("±: standard deviation over folds; the figure of a fold is the mean over its seeds.")

@@ -96,7 +96,7 @@ def percentages(figures: Mapping[str, float]) -> str:
 
 def print_table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """A table."""
-    columns = [Column(header, no_wrap=bool(header)) for header in headers]
+    columns = [Column(header, no_wrap=bool(header), overflow="fold") for header in headers]
     table = Table(*columns, box=box.SIMPLE, padding=(0, 1, 0, 0))
     for row in rows:
         table.add_row(*row)

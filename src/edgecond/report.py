@@ -42,6 +42,11 @@ class Entry:
         """The standard deviation over folds."""
         return stdev(self.folds) if len(self.folds) > 1 else None
 
+    def written(self, number: float) -> str:
+        """A number in per cent, with as many decimals as the paper gives its own."""
+        decimals = 1 if round(self.paper, 3) == self.paper else 2
+        return f"{100 * number:.{decimals}f}"
+
 
 def entries(table: int, results: Path) -> list[Entry]:
     """All numbers of a table that a recipe reruns, in the order of the recipes."""

@@ -360,6 +360,6 @@ def table(
         folds = f"{len(entry.folds)}/{entry.recipe.folds}"
         figure = entry.metric.removesuffix("_votes").replace("accuracy", "acc").replace("_", " ")
         cells = [figure, entry.written(entry.paper), rerun, spread, folds, str(entry.seeds), epochs]
-        rows.append([entry.row, entry.recipe.name, *cells])
-    print_table(["", "row", "figure", "paper", "rerun", "±", "folds", "seeds", "epochs"], rows)
+        rows.append([entry.recipe.name, *cells, entry.row])
+    print_table(["row", "figure", "paper", "rerun", "±", "folds", "seeds", "epochs", "in the paper"], rows)
     typer.echo("±: standard deviation over folds; the figure of a fold is the mean over its seeds.")

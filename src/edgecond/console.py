@@ -9,10 +9,8 @@ from contextlib import contextmanager
 from typing import Any, TYPE_CHECKING
 
 import typer
-from rich import box
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Column, Table
 
 if TYPE_CHECKING:
     from edgecond.training import Step
@@ -95,12 +93,13 @@ def percentages(figures: Mapping[str, float]) -> str:
 
 
 def print_table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """A table."""
-    columns = [Column(header, no_wrap=bool(header), overflow="fold") for header in headers]
-    table = Table(*columns, box=box.SIMPLE, padding=(0, 1, 0, 0))
-    for row in rows:
-        table.add_row(*row)
-    Console().print(table)
+    """Columns as wide as they need be, in lines that end where the terminal does."""
+    widths = [max(map(len, column)) for column in zip(headers, *rows, strict=True)]
+    padded = [map(str.ljust, row, widths) for row in (headers, *rows)]
+    lines = ["  ".join(row).rstrip() for row in padded]
+    most = Console().width if Console().is_terminal else max(map(len, lines))
+    shown = [line if len(line) <= most else f"{line[: most - 1]}…" for line in lines]
+    typer.echo("\n".join([shown[0], "─" * max(map(len, shown)), *shown[1:]]))
 
 
 def confusion_table(table: Any, classes: Sequence[str]) -> None:

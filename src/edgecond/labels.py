@@ -42,6 +42,13 @@ LABELLINGS: dict[str, tuple[str, ...]] = {
 """The elements of each labelling in the order of the table of Appendix D; irz is invariant to rotation about z."""
 
 
+def check_labelling(labelling: str) -> None:
+    """A labelling has a name of `LABELLINGS`, or is "one-hot"."""
+    names = [*LABELLINGS, "one-hot"]
+    if labelling not in names:
+        raise ValueError(f"a labelling is one of {', '.join(names)}: got {labelling!r}.")
+
+
 def label_offsets(
     labelling: str, offsets: Offsets, *, compact: bool = False, known: Float[Tensor, "u 3"] | None = None
 ) -> Labels:
@@ -55,8 +62,7 @@ def label_offsets(
     """
     if labelling == "one-hot":
         return _one_hot(offsets, known)
-    if labelling not in LABELLINGS:
-        raise ValueError(f"a labelling is one of {', '.join([*LABELLINGS, 'one-hot'])}: got {labelling!r}.")
+    check_labelling(labelling)
     rows, index = _distinct(offsets) if compact else (offsets, None)
     if 2 * len(rows) > len(offsets):
         rows, index = offsets, None

@@ -18,10 +18,10 @@ from edgecond.augment import augment, orientation
 from edgecond.checkpoint import CheckpointError, load_checkpoint, save_checkpoint
 from edgecond.datasets import Examples
 from edgecond.graph import Cloud
-from edgecond.labels import distinct_offsets, LABELLINGS
+from edgecond.labels import check_labelling, distinct_offsets
 from edgecond.network import Network
 from edgecond.pyramid import cloud_pyramid, levels_of
-from edgecond.recipe import first_fault, Recipe, RecipeError
+from edgecond.recipe import first_fault, Recipe
 from edgecond.samples import Batches, Builder
 
 FILE = "model.safetensors"
@@ -129,8 +129,7 @@ def _restored(
 
 
 def _builder(recipe: Recipe, known: Sequence[Tensor] | None = None) -> Builder:
-    if recipe.labels not in (*LABELLINGS, "one-hot"):
-        raise RecipeError(f"a labelling is one of {', '.join([*LABELLINGS, 'one-hot'])}: got {recipe.labels!r}.")
+    check_labelling(recipe.labels)
     levels = levels_of(recipe.network, recipe.input.resolution, recipe.input.radius, radius_scale=recipe.radius_scale)
     return Builder(levels, recipe.labels, strided=recipe.network.strided, known=known)
 

@@ -14,21 +14,16 @@ A dataset NAME is a folder or a zip file of texts with one line per row, vertice
 from __future__ import annotations
 
 import difflib
-import json
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 import numpy as np
-import torch
 from jaxtyping import Float, Int
 from numpy import ndarray as Array
-from torch import Tensor
 
 from edgecond.datasets._files import data_directory, DataError, digest, read_archive, reading, sha256
-from edgecond.graph import Graph, Labels
+from edgecond.datasets.graphs import Graphs
 
-FOLDS = 10
 _PARTS = (
     "A",
     "graph_indicator",
@@ -40,194 +35,6 @@ _PARTS = (
     "graph_attributes",
 )
 _REQUIRED = _PARTS[:3]
-
-
-# One graph, many graphs
-
-
-@dataclass(frozen=True, eq=False)
-class Single:
-    """One graph of a dataset: views into the arrays of its `Graphs`, where all of them are explained."""
-
-    n: int
-    source: Int[Array, " m"]
-    target: Int[Array, " m"]
-    vertex_labels: Int[Array, " n"]
-    edge_labels: Int[Array, " m"]
-    vertex_attributes: Float[Array, "n a"]
-    edge_attributes: Float[Array, "m b"]
-    attributes: Float[Array, " c"]
-    y: int
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Graphs:
-    """Graphs with the classes to predict, packed side by side in flat arrays that cannot be written to.
-
-    Vertices of graph $g$ are the rows `vertex_pointer[g]` to `vertex_pointer[g + 1]`, its edges the rows
-    `edge_pointer[g]` to `edge_pointer[g + 1]`. What is absent is empty, never none: without labels the `values` are
-    empty and every label is 0, and attributes that are not there have no columns.
-
-    The constructor trusts its arguments; `read` and `load` check files.
-
-    Attributes:
-        name: The dataset.
-        ys: Class of each graph, numbered from 0.
-        classes: What the file calls each class, ascending.
-        vertex_pointer: Where the vertices of each graph begin.
-        edge_pointer: Where the edges of each graph begin.
-        source: Vertex $j$ of each edge, counted from 0 *within its graph*: rows move between stores as they are.
-        target: Vertex $i$ of each edge, likewise; the edges of a graph are sorted by target, then by source.
-        vertex_labels: Label of each vertex, numbered from 0.
-        vertex_values: What the file calls each vertex label, ascending.
-        edge_labels: Label of each edge, numbered from 0.
-        edge_values: What the file calls each edge label, ascending.
-        vertex_attributes: Real numbers per vertex.
-        edge_attributes: Real numbers per edge.
-        attributes: Real numbers per graph.
-        digest: Sum of the whole dataset's contents, for the records: equal digests, equal data.
-    """
-
-    name: str
-    ys: Int[Array, " graphs"]
-    classes: Int[Array, " classes"]
-    vertex_pointer: Int[Array, " graphs+1"]
-    edge_pointer: Int[Array, " graphs+1"]
-    source: Int[Array, " m"]
-    target: Int[Array, " m"]
-    vertex_labels: Int[Array, " n"]
-    vertex_values: Int[Array, " u"]
-    edge_labels: Int[Array, " m"]
-    edge_values: Int[Array, " v"]
-    vertex_attributes: Float[Array, "n a"]
-    edge_attributes: Float[Array, "m b"]
-    attributes: Float[Array, "graphs c"]
-    digest: str
-
-    def __post_init__(self) -> None:
-        for field in fields(self):
-            if isinstance(array := getattr(self, field.name), Array):
-                view = array.view()
-                view.flags.writeable = False
-                object.__setattr__(self, field.name, view)
-
-    def __len__(self) -> int:
-        return len(self.ys)
-
-    def __repr__(self) -> str:
-        """The column of the dataset in Table 3, where $|E|$ counts an edge and its reverse once."""
-        count = max(len(self), 1)
-        return (
-            f"{self.name}: {len(self)} graphs, mean |V| {self.num_vertices / count:.2f}, "
-            f"mean |E| {self.num_edges / 2 / count:.2f}, {len(self.classes)} classes, "
-            f"{len(self.vertex_values)} vertex labels, {len(self.edge_values)} edge labels"
-        )
-
-    def __getitem__(self, index: int) -> Single:
-        number = range(len(self))[index]
-        vertices = slice(*self.vertex_pointer[number : number + 2].tolist())
-        edges = slice(*self.edge_pointer[number : number + 2].tolist())
-        return Single(
-            vertices.stop - vertices.start,
-            self.source[edges],
-            self.target[edges],
-            self.vertex_labels[vertices],
-            self.edge_labels[edges],
-            self.vertex_attributes[vertices],
-            self.edge_attributes[edges],
-            self.attributes[number],
-            int(self.ys[number]),
-        )
-
-    @property
-    def num_vertices(self) -> int:
-        """Vertices of all graphs."""
-        return len(self.vertex_labels)
-
-    @property
-    def num_edges(self) -> int:
-        """Directed edges of all graphs: two for each undirected edge."""
-        return len(self.source)
-
-    @property
-    def sizes(self) -> Int[Array, " graphs"]:
-        """Vertices of each graph."""
-        return np.diff(self.vertex_pointer)
-
-    @property
-    def s(self) -> int:
-        """Width of the edge labels of `graph`: one element per label, and one for self-connections."""
-        return max(len(self.edge_values), 1) + 1
-
-    def take(self, indices: Sequence[int] | Int[Array, " b"]) -> Graphs:
-        """Some of the graphs, in the given order: a fold or a batch, gathered by a few array operations."""
-        chosen = np.arange(len(self))[np.asarray(indices) if len(indices) else np.zeros(0, int)]
-        vertex_pointer, vertices = _gather(self.vertex_pointer, chosen)
-        edge_pointer, edges = _gather(self.edge_pointer, chosen)
-        return Graphs(
-            self.name,
-            self.ys[chosen],
-            self.classes,
-            vertex_pointer,
-            edge_pointer,
-            self.source[edges],
-            self.target[edges],
-            self.vertex_labels[vertices],
-            self.vertex_values,
-            self.edge_labels[edges],
-            self.edge_values,
-            self.vertex_attributes[vertices],
-            self.edge_attributes[edges],
-            self.attributes[chosen],
-            self.digest,
-        )
-
-    def signal(self, *, attributes: bool = False) -> Float[Tensor, "n d0"]:
-        """$X^0$ of all graphs: one-hot vertex labels, as in the paper ($d_0 = 37$ for NCI1).
-
-        The paper names no other input: its Table 3 counts the 3 vertex labels of ENZYMES and calls them categorical,
-        and neither Section 4.3 nor Appendix B mentions the 18 continuous attributes that ENZYMES also has. So the
-        paper's ENZYMES has $d_0 = 3$. Without vertex labels the signal is one everywhere.
-
-        Args:
-            attributes: Append the vertex attributes as the file has them; scaling them is a matter of training data.
-        """
-        labels = torch.zeros(self.num_vertices, max(len(self.vertex_values), 1))
-        labels[torch.arange(self.num_vertices), torch.tensor(self.vertex_labels)] = 1
-        if not attributes:
-            return labels
-        return torch.cat([labels, torch.tensor(self.vertex_attributes, dtype=labels.dtype)], 1)
-
-    def graph(self) -> Graph:
-        """$G^{(0)}$ of all graphs side by side, with self-connections, which have the last label ($s = 4$ for NCI1).
-
-        Labels are one-hot; edges without labels share one, which differs from that of self-connections: where the
-        paper is silent (ENZYMES, D&D), $s = 2$. The self-connection is the last edge into a vertex.
-        """
-        n, m = self.num_vertices, self.num_edges
-        first = np.repeat(self.vertex_pointer[:-1], np.diff(self.edge_pointer))  # vertex of the edge's graph
-        vertices, target = np.arange(n), self.target + first
-        # Edges are sorted by target: before edge e into vertex i stand i self-connections.
-        place = np.arange(m) + target
-        pointer = np.append(0, np.cumsum(np.bincount(target, minlength=n) + 1))
-        source, labels = np.empty(n + m, np.int64), np.empty(n + m, np.int64)
-        source[place], labels[place] = self.source + first, self.edge_labels
-        loops = pointer[1:] - 1
-        source[loops], labels[loops] = vertices, self.s - 1
-        return Graph(
-            torch.from_numpy(source),
-            torch.from_numpy(np.repeat(vertices, np.diff(pointer))),
-            torch.from_numpy(pointer),
-            Labels.one_hot(torch.from_numpy(labels), self.s),
-            torch.from_numpy(self.sizes),
-        )
-
-
-def _gather(pointer: Int[Array, " r+1"], chosen: Int[Array, " b"]) -> tuple[Int[Array, " b+1"], Int[Array, " rows"]]:
-    """The pointer of the chosen runs one after the other, and the rows that are in them."""
-    begin, counts = pointer[chosen], pointer[chosen + 1] - pointer[chosen]
-    ends = np.append(0, np.cumsum(counts))
-    return ends, np.repeat(begin - ends[:-1], counts) + np.arange(ends[-1])
 
 
 # Datasets by name
@@ -262,7 +69,7 @@ must be those with the labels of Shervashidze et al. (1 single, 2 double, 3 trip
 
 def load(name: str) -> Graphs:
     """A dataset of `RELEASES` from the folder or zip file in `EDGECOND_DATA/tu`, with the counts of Table 3."""
-    release = _release(name)
+    release = release_of(name)
     folder = data_directory() / "tu"
     path = folder / release.file
     if not path.is_dir():
@@ -280,7 +87,8 @@ def load(name: str) -> Graphs:
     return graphs
 
 
-def _release(name: str) -> Release:
+def release_of(name: str) -> Release:
+    """The release that a name stands for."""
     if name not in RELEASES:
         near = difflib.get_close_matches(name.lower(), RELEASES, cutoff=0.5)
         hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(RELEASES)}."
@@ -313,7 +121,7 @@ def read(path: Path) -> Graphs:
     def table(part: str, kind: type, rows: int | None = None, of: str = "", columns: int | None = 1) -> Array:
         if part not in files:
             return np.zeros((rows or 0, 0), kind)
-        found = _table(where[part], files[part], kind, columns)
+        found = read_table(where[part], files[part], kind, columns)
         if rows is not None and len(found) != rows:
             raise DataError(
                 f"{where[part]} must have a line for each of the {rows} {of}: it ends after line {len(found)}."
@@ -394,7 +202,7 @@ def _is_part(name: str) -> bool:
     return file.endswith(tuple(f"_{part}.txt" for part in _PARTS)) and not file.startswith(".")
 
 
-def _table(where: object, data: bytes, kind: type, columns: int | None) -> Array:
+def read_table(where: object, data: bytes, kind: type, columns: int | None) -> Array:
     """The numbers of a text; `columns` of them per line, or as many as in the first."""
     lines = data.rstrip().replace(b"\r\n", b"\n").decode("ascii", "replace").split("\n")
     if lines == [""]:
@@ -486,109 +294,3 @@ def _order(
             "The file may be cut short."
         )
     return order[source[order] != target[order]]
-
-
-# Splits
-
-
-@dataclass(frozen=True, eq=False)
-class Fold:
-    """Numbers of the graphs to train on, to select models by (may be none) and to test, each ascending."""
-
-    train: Int[Array, " train"]
-    validation: Int[Array, " validation"]
-    test: Int[Array, " test"]
-
-
-def stratified_folds(ys: Int[Array, " graphs"], count: int = FOLDS, seed: int = 0) -> tuple[Fold, ...]:
-    """Folds that are equal from run to run: each graph in one test part, each class spread evenly.
-
-    Section 4.3 has 9 folds for training and 1 for testing; the paper's own folds are not public.
-    """
-    from sklearn.model_selection import StratifiedKFold
-
-    least = int(np.bincount(ys).min()) if len(ys) else 0
-    if least < count:
-        raise DataError(f"{count} stratified folds need at least {count} graphs of each class: found {least} of one.")
-    folds = StratifiedKFold(count, shuffle=True, random_state=seed).split(np.zeros(len(ys)), ys)
-    return tuple(Fold(train, np.zeros(0, np.int64), test) for train, test in folds)
-
-
-def dgcnn_folds(name: str) -> tuple[Fold, ...]:
-    """The ten public folds of Zhang et al. (DGCNN), from `EDGECOND_DATA/tu/splits/pytorch_DGCNN_10fold.zip`.
-
-    Test parts have a tenth of the graphs, rounded down, so a few graphs are in none. Those of MUTAG are in the order
-    of `mutag11`.
-    """
-    release = _release(name)
-    if name == "mutag":
-        raise DataError("the folds of DGCNN number the graphs of mutag11, which has another order than mutag.")
-    path = _split_file(name, "pytorch_DGCNN_10fold.zip")
-    stem = f"{release.file.removesuffix('_ETH')}/"
-    files = {"/".join(PurePosixPath(file).parts[-2:]): data for file, data in read_archive(path).items()}
-    folds = []
-    for number in range(1, FOLDS + 1):
-        parts = {}
-        for part in ("train", "test"):
-            file = f"{stem}{part}_idx-{number}.txt"
-            if file not in files:
-                raise DataError(f"{path} must hold {file}, which is not there.")
-            parts[part] = np.sort(_table(f"{path}, {file}", files[file], np.int64, 1)[:, 0])
-        folds.append(Fold(parts["train"], np.zeros(0, np.int64), parts["test"]))
-    return _checked_folds(path, folds, release.graphs)
-
-
-def fair_folds(name: str) -> tuple[Fold, ...]:
-    """The ten folds of Errica et al., each with an inner hold-out: NCI1, ENZYMES and DD.
-
-    From `EDGECOND_DATA/tu/splits/gnn-comparison_NAME_splits.json`.
-    """
-    release = _release(name)
-    if name not in ("nci1", "enzymes", "dd"):
-        raise DataError(f"the fair protocol has public folds of nci1, enzymes and dd: got {name}.")
-    path = _split_file(name, f"gnn-comparison_{release.file}_splits.json")
-    with reading(path):
-        text = path.read_bytes()
-    try:
-        folds = [
-            Fold(*[np.sort(_indices(part)) for part in (inner["train"], inner["validation"], fold["test"])])
-            for fold in json.loads(text)
-            for inner in fold["model_selection"]
-        ]
-    except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
-        raise DataError(
-            f"{path} must hold a list of folds, each with the graphs to test and a model_selection of the graphs "
-            f"to train and of those for validation: found something else ({type(error).__name__}: {error})."
-        ) from error
-    return _checked_folds(path, folds, release.graphs)
-
-
-def _split_file(name: str, file: str) -> Path:
-    path = data_directory() / "tu" / "splits" / file
-    if not path.is_file():
-        raise DataError(
-            f"the public folds of {name} need {path}, which is not there. "
-            "Set EDGECOND_DATA to the directory that holds your copy in tu/splits."
-        )
-    return path
-
-
-def _indices(numbers: object) -> Int[Array, " k"]:
-    if not isinstance(numbers, list) or not all(type(number) is int for number in numbers):
-        raise TypeError("a part must be a list of whole numbers")
-    return np.array(numbers, np.int64)
-
-
-def _checked_folds(path: Path, folds: Sequence[Fold], graphs: int) -> tuple[Fold, ...]:
-    if len(folds) != FOLDS:
-        raise DataError(f"{path} must hold {FOLDS} folds: found {len(folds)}.")
-    for number, fold in enumerate(folds):
-        used = np.sort(np.concatenate([fold.train, fold.validation, fold.test]))
-        if not np.array_equal(used, np.arange(graphs)):
-            raise DataError(
-                f"{path} must have each of the graphs 0 to {graphs - 1} once in each fold: fold {number} has not."
-            )
-    tests = np.concatenate([fold.test for fold in folds])
-    if len(np.unique(tests)) != len(tests):
-        raise DataError(f"{path} must test no graph twice: the test parts of its folds overlap.")
-    return tuple(folds)

@@ -1,6 +1,7 @@
 """The whole training step of a row's network beside the same network on `NNConv`: `python -m benchmarks.network ROW`.
 
-A row is one of those that `edgecond list` shows, sydney/ecc by default. Its data are needed.
+A row is one of those that `edgecond list` shows: of point clouds, sydney/ecc by default, or of general graphs, whose
+pyramids are made before. Its data are needed.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from edgecond.recipe import Recipe, RecipeError
 from edgecond.training import Schedule, Step, Training
 
 ROW = "sydney/ecc"
+ROWS = (ROW, "nci1/ecc")  # those of the page
 RIVALS = ("NNConv", "ECConv")
 BATCHES = 20  # that are built, and learnt from by each rival
 LOOP = 60  # batches of the loop with a worker
@@ -57,7 +59,7 @@ class Rivals:
         model = Model.new(row, train, SEED)
         self.digest = train.digest
         self.batches = model.batches(train, SEED)
-        self.small = self.batches.sample(range(4), 0)
+        self.small = self.batches.source.sample(range(4), 0)
         ours = model.network
         schedule = Schedule(row.train.epochs, row.train.rate, row.train.drops)
         self.trainings = {

@@ -80,8 +80,8 @@ def training_step(name: str, found: dict[str, Any]) -> list[str]:
     vertices, edges = (" / ".join(f"{count:,.0f}" for count in one[of]) for of in ("vertices", "edges"))
     text = (
         f"`{found['network']}`, and the same network on `NNConv` with PyG's poolings, from the same parameters on the "
-        f"same {one['batches']} batches of {found['batch']} clouds: forward, loss, backward and descent. Each batch is "
-        "built once, and each of the two learns from it once; they take turns to be the first. A batch has "
+        f"same {one['batches']} batches of {found['batch']} examples: forward, loss, backward and descent. Each batch "
+        "is built once, and each of the two learns from it once; they take turns to be the first. A batch has "
         f"{vertices} vertices at its {len(one['vertices'])} levels and {edges} edges (medians). The network on "
         "`NNConv` gets its `edge_index` before the clock starts, and graph building counts the same for both. Waiting "
         "is what is left of graph building in a training loop whose batches one worker process builds ahead."

@@ -24,8 +24,9 @@ def layers() -> dict[str, Any]:
 
 if __name__ == "__main__":
     records.write(records.LAYERS, layers())
-    try:
-        network.main()
-    except DataError as error:
-        print(f"left out the training step of {network.ROW}: {error}")
+    for row in network.ROWS:
+        try:
+            network.main(row)
+        except DataError as error:
+            print(f"left out the training step of {row}: {error}")
     page.write()

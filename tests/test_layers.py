@@ -439,7 +439,7 @@ class TestModule:
         plans = [random_layer(reduce=reduce).plan(graph) for graph in (random_graph(), categorical)]
 
         for plan in plans:
-            assert plan.algorithm in ("factored", "per_label", "per_edge")
+            assert plan.algorithm in ("factored", "piecewise", "per_label", "per_edge")
             assert plan.multiply_adds > 0
             assert plan.bytes > 0
             assert str(plan).startswith(f"{plan.algorithm} by {plan.by}: ")
@@ -630,8 +630,8 @@ class TestSentences:
 
     def test_an_unknown_algorithm_is_refused(self):
         with refused(
-            "the algorithm is one of factored, per_label, per_edge and reference, or none to let the plan pick: "
-            "got 'fast'."
+            "the algorithm is one of factored, piecewise, per_label, per_edge and reference, "
+            "or none to let the plan pick: got 'fast'."
         ):
             random_layer(algorithm="fast")(torch.randn(N, D_IN), random_graph())
 

@@ -300,8 +300,8 @@ def test_diagonal_filters_are_bit_identical_from_run_to_run():
     [
         (
             {"algorithm": "magic"},
-            r"the algorithm is one of factored, per_label, per_edge and reference, or none to let the plan pick: "
-            r"got 'magic'\.",
+            r"the algorithm is one of factored, piecewise, per_label, per_edge and reference, "
+            r"or none to let the plan pick: got 'magic'\.",
         ),
         (
             {"algorithm": "factored"},

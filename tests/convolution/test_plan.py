@@ -52,6 +52,14 @@ def test_the_multiply_adds_per_label_are_those_of_the_design():
     }
 
 
+def test_the_multiply_adds_by_pieces_are_those_of_the_design():
+    """By hand, on scalar labels: a message takes two products, 2 m d_in d_out = 2*100,000*16*32 = 102.4 million.
+
+    The 33 pieces of 32 units have two filters of k d_in d_out each: 2*33*32*16*32 = 1,081,344.
+    """
+    assert listed(**CLOUD, scalar=True)["piecewise", "label"].multiply_adds == 102_400_000 + 1_081_344
+
+
 def test_sources_count_where_they_are_fewer():
     """By hand: 1,000 sources multiply 1,000*32*16*32 = 16.384 million times, whatever the number of targets."""
     found = listed(**CLOUD, num_sources=1000)
@@ -88,6 +96,8 @@ def test_a_plan_prints_its_costs():
         ({**CLOUD, "num_sources": 500}, ("factored", "source")),
         ({**CLOUD, "num_sources": 500, "u": 4}, ("per_label", "source")),
         ({"n": 100_000, "m": 1000, "d_in": 48, "d_out": 48, "k": 32, "u": 16}, ("per_label", "label")),
+        ({**CLOUD, "m": 30_000, "d_in": 48, "d_out": 48, "k": 64, "scalar": True}, ("piecewise", "label")),
+        ({**CLOUD, "m": 1_000_000, "scalar": True}, ("factored", "target")),
         ({**CLOUD, "k": None}, ("per_edge", "target")),
         ({**CLOUD, "k": None, "u": 4}, ("per_label", "target")),
     ],
@@ -99,6 +109,8 @@ def test_a_plan_prints_its_costs():
         "few sources",
         "few sources and labels",
         "more vertices than edges",
+        "scalar labels on few edges",
+        "scalar labels on many edges",
         "F that ends in a nonlinearity",
         "such an F on few labels",
     ],
@@ -126,6 +138,7 @@ def test_an_arbitrary_network_is_computed_edge_by_edge_only():
             "u": st.none() | st.integers(1, 100),
             "num_sources": st.none() | st.integers(0, 10**5),
             "fused": st.booleans(),
+            "scalar": st.booleans(),
         }
     )
 )
@@ -145,14 +158,15 @@ def test_in_little_memory_nothing_grows_with_the_edges(sizes: dict[str, int | No
     d_out=st.integers(0, 64),
     k=st.none() | st.integers(0, 64),
     u=st.none() | st.integers(0, 64),
+    scalar=st.booleans(),
     low_memory=st.booleans(),
 )
 def test_the_plan_is_the_candidate_of_least_effort(
-    n: int, m: int, d_in: int, d_out: int, k: int | None, u: int | None, low_memory: bool
+    n: int, m: int, d_in: int, d_out: int, k: int | None, u: int | None, scalar: bool, low_memory: bool
 ):
     """Whatever the sizes, zero included, there is one; and no effort is below its multiply-adds."""
-    chosen = plan(n=n, m=m, d_in=d_in, d_out=d_out, k=k, u=u, low_memory=low_memory)
-    others = candidates(n, m, d_in, d_out, k, u, low_memory=low_memory)
+    chosen = plan(n=n, m=m, d_in=d_in, d_out=d_out, k=k, u=u, scalar=scalar, low_memory=low_memory)
+    others = candidates(n, m, d_in, d_out, k, u, scalar=scalar, low_memory=low_memory)
 
     assert chosen in others
     assert chosen.effort == min(other.effort for other in others)

@@ -15,6 +15,7 @@ from edgecond.convolution.factored import factored
 from edgecond.convolution.operators import Layers
 from edgecond.convolution.per_edge import per_edge
 from edgecond.convolution.per_label import per_label
+from edgecond.convolution.piecewise import applies, piecewise
 from edgecond.convolution.plan import BLOCK, candidates, Plan, plan
 from edgecond.convolution.reduce import check_reduction, reduced, REDUCTIONS
 from edgecond.convolution.reference import reference
@@ -31,6 +32,7 @@ __all__ = [
     "factored",
     "per_edge",
     "per_label",
+    "piecewise",
     "plan",
     "plan_for",
     "reference",
@@ -81,6 +83,7 @@ def plan_for(graph: Graph, filters: Filters, d_in: int, reduce: str = "mean", *,
         u=None if graph.labels.index is None else len(graph.labels.values),
         num_sources=graph.num_sources,
         fused=filters.layers is not None and graph.labels.index is None and native.serves(graph.labels.values),
+        scalar=graph.labels.index is None and applies(graph.labels.width, filters.layers),
         low_memory=low_memory,
         itemsize=graph.labels.values.element_size(),
     )
@@ -103,7 +106,8 @@ def convolve(
         graph: The edges and their labels.
         filters: The filter network.
         reduce: "mean", "sum" or "max".
-        algorithm: "factored", "per_label", "per_edge" or "reference" instead of the one that the plan picks.
+        algorithm: "factored", "piecewise", "per_label", "per_edge" or "reference" instead of the one that the plan
+            picks.
         by: The form of that algorithm.
         low_memory: Keep nothing of the size of the edges; F is evaluated again in the backward pass.
     """
@@ -131,6 +135,10 @@ def convolve(
             )
         case "factored":
             raise ValueError("factored needs a filter network whose last layer is linear: use per_edge for others.")
+        case "piecewise" if filters.weight is not None and filters.layers is not None:
+            return piecewise(x, graph, filters.weight, filters.layers, reduce)
+        case "piecewise":
+            raise ValueError("piecewise needs a filter network of linear layers with ReLUs: use per_edge for others.")
         case "per_label":
             return per_label(x, graph, filters.theta(labels.values), reduce, by=by or "target")
         case "per_edge" if parts:
@@ -141,7 +149,7 @@ def convolve(
         case "reference":
             return reference(x, graph, labels.per_edge(filters.theta(labels.values)), reduce)
     raise ValueError(
-        "the algorithm is one of factored, per_label, per_edge and reference, or none to let the plan pick: "
+        "the algorithm is one of factored, piecewise, per_label, per_edge and reference, or none to let the plan pick: "
         f"got {algorithm!r}."
     )
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
+
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from edgecond.convolution.grouped import grouped
+from edgecond.convolution.native import Runs
 from edgecond.convolution.operators import blend
 from edgecond.convolution.reduce import reduced
 from edgecond.graph import Graph
-from edgecond.segment import segment_sum
 
 
 def per_label(
@@ -44,7 +47,6 @@ def per_label(
 
 def _by_label(x: Tensor, graph: Graph, theta: Tensor) -> Tensor:
     order, counts = graph.by_label
-    groups = x.index_select(0, graph.source[order]).split(counts)
-    nothing = x.new_zeros(0, theta.shape[1])  # where there is no label at all
-    messages = torch.cat([nothing, *[group @ theta[u].T for u, group in enumerate(groups)]])
-    return segment_sum(messages, graph.target[order], graph.num_vertices)
+    pointer = torch.tensor([0, *accumulate(counts)], device=order.device)
+    runs = Runs(pointer, graph.source[order], graph.target[order])
+    return grouped(x, theta[:, None], runs, graph.num_vertices)

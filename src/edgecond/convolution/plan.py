@@ -14,6 +14,9 @@ _SCRATCH = 1 << 20  # what one thread of the kernels works in
 _BLEND = 1.5  # on runs of a few edges
 _SCATTERED = 2.0  # the same, added to vertices in no order
 _FORMED = 8.0  # per element of a filter that is formed, read, and formed again
+# The same for every number of signals and messages that pass through memory, sorted by label or by piece of F.
+_BY_LABEL = 4
+_BY_PIECE = 10
 
 
 @dataclass(frozen=True)
@@ -21,7 +24,7 @@ class Plan:
     """One way to compute a convolution.
 
     Attributes:
-        algorithm: "factored", "per_label" or "per_edge".
+        algorithm: "factored", "piecewise", "per_label" or "per_edge".
         by: What the edges are grouped by: "target", "source" or "label".
         multiply_adds: Of one forward pass, without the hidden layers of F (they are the same for all).
         bytes: Memory beyond input and output, likewise.
@@ -51,6 +54,7 @@ def plan(
     u: int | None = None,
     num_sources: int | None = None,
     fused: bool = False,
+    scalar: bool = False,
     low_memory: bool = False,
     itemsize: int = 4,
 ) -> Plan:
@@ -65,10 +69,11 @@ def plan(
         u: Distinct labels if they are categorical; none if every edge has a label of its own.
         num_sources: Source vertices if they are not the targets.
         fused: Whether the kernels compute the hidden layers of F where they need them, so that nothing is stored.
+        scalar: Whether labels are single numbers, in which F is linear between at most k turns.
         low_memory: Only algorithms that keep nothing of the size of the edges.
         itemsize: Bytes of a number.
     """
-    found = candidates(n, m, d_in, d_out, k, u, num_sources, fused, low_memory, itemsize)
+    found = candidates(n, m, d_in, d_out, k, u, num_sources, fused, scalar, low_memory, itemsize)
     return min(found, key=lambda candidate: candidate.effort)
 
 
@@ -82,6 +87,7 @@ def candidates(
     u: int | None,
     num_sources: int | None = None,
     fused: bool = False,
+    scalar: bool = False,
     low_memory: bool = False,
     itemsize: int = 4,
 ) -> tuple[Plan, ...]:
@@ -104,11 +110,15 @@ def candidates(
         add("factored", "target", n * k * theta, m * k * d_in, hidden + k * theta, _BLEND)
         if fused or not low_memory:
             add("factored", "source", n_src * k * theta, m * k * d_out, hidden + k * theta, _SCATTERED)
+    # Gathered signals, messages and their sorted copy pass through memory.
+    passing = m * (d_in + d_out)
+    if k is not None and scalar and not low_memory:
+        pieces = min(m, k + 1)
+        filters = 2 * pieces * theta
+        add("piecewise", "label", k * filters + 2 * m * theta, 0, filters + 2 * passing, moved=_BY_PIECE * passing)
     if u is not None:
         add("per_label", "target", formed + n * u * theta, m * d_in, 2 * u * theta, _BLEND)
         add("per_label", "source", formed + n_src * u * theta, m * d_out, 2 * u * theta, _SCATTERED)
         if not low_memory:
-            # Gathered signals, messages and their sorted copy pass through memory.
-            passing = m * (d_in + d_out)
-            add("per_label", "label", formed + m * theta, 0, u * theta + 2 * passing, moved=4 * passing)
+            add("per_label", "label", formed + m * theta, 0, u * theta + 2 * passing, moved=_BY_LABEL * passing)
     return tuple(found)

@@ -1,4 +1,4 @@
-r"""The two sums behind the factored form, on C++ kernels or on their torch twin.
+r"""The sums behind the algorithms, on C++ kernels or on their torch twin: those of the factored form first.
 
 A graph is read row by row (`Rows`): by target, or by source for the other side. Row $r$ has signal $z_r$, the vertex
 at the other end of edge $e$ has signal $y_e$, $a_e$ are the activations of the edge, and $W_c$ the weight matrices,
@@ -7,6 +7,8 @@ one per channel of $a$:
 $$\text{gather: } \sum_e \sum_c a_{ec} W_c y_e \qquad
 \text{spread: } \sum_c a_{ec} W_c^\top z_r, \text{ and as gradients } z_r^\top W_c\, y_e \text{ and }
 \sum_r z_r \sum_e a_{ec} y_e^\top$$
+
+Where few filters serve all edges, the edges are sorted by filter instead (`Runs`): see `products` and `outer_sums`.
 
 The kernels serve float32 and float64 on the CPU; everything else, and a machine without them, is served by the twin.
 `EDGECOND_NATIVE=0` turns them off.
@@ -86,6 +88,28 @@ class Gradients:
     biases: Sequence[Tensor] = ()
 
 
+@dataclass(frozen=True, eq=False)
+class Runs:
+    r"""Edges in runs that share a filter $M_r$, or a filter $M_{0r} + s_e M_{1r}$ that is linear in a `scale` $s_e$.
+
+    Attributes:
+        pointer: Where each run begins, and where the last one ends.
+        source: Vertex $j$ of each edge.
+        target: Vertex $i$ of each edge.
+        scale: $s_e$; none if a filter is a single matrix.
+    """
+
+    pointer: Int[Tensor, " g+1"]
+    source: Int[Tensor, " m"]
+    target: Int[Tensor, " m"]
+    scale: Float[Tensor, " m"] | None = None
+
+    @property
+    def channels(self) -> int:
+        """Matrices of a filter."""
+        return 1 if self.scale is None else 2
+
+
 def gather(rows: Rows, a: Activations, weight: Float[Tensor, "c r j"], y: Float[Tensor, "v j"]) -> Tensor:
     """Blend the signals of each row's neighbours, then multiply: one output per row."""
     _check(rows, a, weight, None, y)
@@ -114,6 +138,27 @@ def spread(
     weight = weight if to.weight is None or to.weight.stride() == weight.stride() else _like(weight, to.weight)
     outputs = [to.out, to.weight, to.hidden, len(to.weights), *to.weights, *to.biases]
     _call("spread", rows, a, weight, z, y, outputs)
+
+
+def products(runs: Runs, matrices: Float[Tensor, "g c o i"], x: Float[Tensor, "v i"], count: int) -> Tensor:
+    r"""$\sum_{e=(j,i)} (M_{0r} + s_e M_{1r})\, x_j$ for each of `count` targets $i$, $r$ being the run of $e$."""
+    _check_runs(runs, matrices.shape, x.dtype, x.shape[1], matrices.shape[2])
+    if not serves(x) or 0 in (*matrices.shape, len(runs.source)):
+        return twin.products(runs, matrices, x, count)
+    out = x.new_zeros(count, matrices.shape[2])
+    _call_sorted("products", runs, matrices, None, x, matrices.shape, out)
+    return out
+
+
+def outer_sums(runs: Runs, z: Float[Tensor, "n o"], x: Float[Tensor, "v i"]) -> Float[Tensor, "g c o i"]:
+    r"""$\sum_{e=(j,i)} z_i x_j^\top$ over every run, and the same times $s_e$: the gradient of the matrices."""
+    shape = (len(runs.pointer) - 1, runs.channels, z.shape[1], x.shape[1])
+    _check_runs(runs, shape, x.dtype, x.shape[1], z.shape[1])
+    if not serves(x) or 0 in (*shape, len(runs.source)):
+        return twin.outer_sums(runs, z, x)
+    out = x.new_empty(shape)
+    _call_sorted("outer_sums", runs, None, z, x, shape, out)
+    return out
 
 
 def _empty(rows: Rows, a: Activations, weight: Tensor) -> bool:
@@ -182,6 +227,37 @@ def _call(
         *map(_address, outputs),
     )
     getattr(_extension, name)(y.dtype == torch.float64, _WIDE, numbers)
+
+
+def _check_runs(runs: Runs, shape: Sequence[int], dtype: torch.dtype, columns: int, rows: int) -> None:
+    """As above: the kernels trust every size and type."""
+    expected = (len(runs.pointer) - 1, runs.channels, rows, columns)
+    if tuple(shape) != expected:
+        raise ValueError(f"a matrix per run, channel and width is needed, {expected}: got {tuple(shape)}.")
+    indices = (runs.pointer, runs.source, runs.target)
+    if any(index.dtype != torch.long for index in indices) or len(runs.source) != len(runs.target):
+        raise ValueError("runs need int64 vertex numbers, a source and a target per edge.")
+    if runs.scale is not None and (runs.scale.shape != runs.source.shape or runs.scale.dtype != dtype):
+        raise ValueError(
+            f"runs need one scale per edge, of {dtype}: got {tuple(runs.scale.shape)} of {runs.scale.dtype}."
+        )
+
+
+def _call_sorted(
+    name: str, runs: Runs, matrices: Tensor | None, z: Tensor | None, x: Tensor, shape: Sequence[int], out: Tensor
+) -> None:
+    given = (runs.pointer, runs.source, runs.target, runs.scale, z, x)
+    kept = [None if tensor is None else tensor.contiguous() for tensor in given]  # alive until the kernel returns
+    numbers = (
+        torch.get_num_threads(),
+        shape[0],
+        *map(_address, kept[:4]),
+        *shape[1:],
+        *map(_address, (*kept[4:], matrices)),
+        *((0, 0, 0, 0) if matrices is None else matrices.stride()),
+        _address(out),
+    )
+    getattr(_extension, name)(out.dtype == torch.float64, _WIDE, numbers)
 
 
 def _address(value: Tensor | int | None) -> int:

@@ -57,10 +57,30 @@ struct Gradients {
   T *biases[kMaxLayers];
 };
 
+// Edges sorted by filter, in runs that share one: for few distinct filters, and for those that are linear in a scale.
+//
+//   products    out_i += sum_e sum_c s_ec M_cr x_j      s_e = (1, scale_e), or (1) with a single channel
+//   outer sums  out_cr = sum_e s_ec z_i (x) x_j         over the edges e = (j, i) of run r: the gradient of M_cr
+template <class T>
+struct Runs {
+  int64_t threads;
+  int64_t runs;
+  const int64_t *pointer;         // (runs + 1) first edge of each run
+  const int64_t *source, *target; // (edges)
+  const T *scale;                 // (edges) if there are two channels
+  int64_t channels, row_width, column_width;
+  const T *row_signal;            // z, (targets, row_width), for outer sums
+  const T *column_signal;         // x, (sources, column_width)
+  const T *weight;                // M, for products
+  int64_t weight_run, weight_channel, weight_row, weight_column;
+};
+
 // Each returns false if memory runs out.
-#define EDGECOND_KERNELS(T)                       \
-  bool gather(const Problem<T> &problem, T *out); \
-  bool spread(const Problem<T> &problem, const Gradients<T> &to);
+#define EDGECOND_KERNELS(T)                                       \
+  bool gather(const Problem<T> &problem, T *out);                 \
+  bool spread(const Problem<T> &problem, const Gradients<T> &to); \
+  bool products(const Runs<T> &runs, T *out);                     \
+  bool outer_sums(const Runs<T> &runs, T *out);
 
 namespace plain {
 EDGECOND_KERNELS(float)

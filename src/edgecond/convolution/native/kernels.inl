@@ -11,12 +11,15 @@ namespace {
 #include "perceptron.inl"
 #include "gather.inl"
 #include "spread.inl"
+#include "grouped.inl"
 
 }  // namespace
 
-#define EDGECOND_DEFINE(T)                                                     \
-  bool gather(const Problem<T> &g, T *out) { return gather_all(g, out); }      \
-  bool spread(const Problem<T> &g, const Gradients<T> &to) { return spread_all(g, to); }
+#define EDGECOND_DEFINE(T)                                                               \
+  bool gather(const Problem<T> &g, T *out) { return gather_all(g, out); }                \
+  bool spread(const Problem<T> &g, const Gradients<T> &to) { return spread_all(g, to); } \
+  bool products(const Runs<T> &g, T *out) { return products_all(g, out); }               \
+  bool outer_sums(const Runs<T> &g, T *out) { return outer_sums_all(g, out); }
 EDGECOND_DEFINE(float)
 EDGECOND_DEFINE(double)
 #undef EDGECOND_DEFINE

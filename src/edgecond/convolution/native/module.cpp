@@ -8,6 +8,7 @@ namespace {
 
 using edgecond::Gradients;
 using edgecond::Problem;
+using edgecond::Runs;
 
 bool has_avx2() {
 #if defined(__x86_64__)
@@ -24,7 +25,7 @@ bool has_avx2() {
 #define EDGECOND_CALL(kernel, wide, ...) edgecond::plain::kernel(__VA_ARGS__)
 #endif
 
-enum class Kernel { gather, spread };
+enum class Kernel { gather, spread, products, outer_sums };
 
 // The integers of one call, read in order.
 class Arguments {
@@ -92,11 +93,46 @@ PyObject *run(Kernel kernel, bool wide, Arguments arguments) {
   Py_RETURN_NONE;
 }
 
+template <class T>
+PyObject *run_sorted(Kernel kernel, bool wide, Arguments arguments) {
+  Runs<T> g;
+  g.threads = arguments.number();
+  g.runs = arguments.number();
+  g.pointer = arguments.pointer<const int64_t *>();
+  g.source = arguments.pointer<const int64_t *>();
+  g.target = arguments.pointer<const int64_t *>();
+  g.scale = arguments.pointer<const T *>();
+  g.channels = arguments.number();
+  g.row_width = arguments.number();
+  g.column_width = arguments.number();
+  g.row_signal = arguments.pointer<const T *>();
+  g.column_signal = arguments.pointer<const T *>();
+  g.weight = arguments.pointer<const T *>();
+  g.weight_run = arguments.number();
+  g.weight_channel = arguments.number();
+  g.weight_row = arguments.number();
+  g.weight_column = arguments.number();
+  T *out = arguments.pointer<T *>();
+  if (PyErr_Occurred()) return nullptr;
+  bool done = true;
+  Py_BEGIN_ALLOW_THREADS
+  if (kernel == Kernel::products)
+    done = EDGECOND_CALL(products, wide, g, out);
+  else
+    done = EDGECOND_CALL(outer_sums, wide, g, out);
+  Py_END_ALLOW_THREADS
+  if (!done) return PyErr_NoMemory();
+  Py_RETURN_NONE;
+}
+
 template <Kernel kernel>
 PyObject *call(PyObject *, PyObject *tuple) {
   int is_double = 0, wide = 0;
   PyObject *numbers = nullptr;
   if (!PyArg_ParseTuple(tuple, "ppO!", &is_double, &wide, &PyTuple_Type, &numbers)) return nullptr;
+  if (kernel == Kernel::products || kernel == Kernel::outer_sums)
+    return is_double ? run_sorted<double>(kernel, wide, Arguments(numbers))
+                     : run_sorted<float>(kernel, wide, Arguments(numbers));
   return is_double ? run<double>(kernel, wide, Arguments(numbers)) : run<float>(kernel, wide, Arguments(numbers));
 }
 
@@ -105,6 +141,8 @@ PyObject *avx2(PyObject *, PyObject *) { return PyBool_FromLong(has_avx2()); }
 PyMethodDef methods[] = {
     {"gather", call<Kernel::gather>, METH_VARARGS, "Blend the neighbours of every row, then multiply."},
     {"spread", call<Kernel::spread>, METH_VARARGS, "Multiply every row, then blend; and gradients."},
+    {"products", call<Kernel::products>, METH_VARARGS, "Multiply signals by the filter of their run, and add."},
+    {"outer_sums", call<Kernel::outer_sums>, METH_VARARGS, "The gradient of these filters."},
     {"avx2", avx2, METH_NOARGS, "Whether this processor has AVX2 and FMA."},
     {nullptr, nullptr, 0, nullptr}};
 

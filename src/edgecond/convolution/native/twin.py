@@ -17,7 +17,7 @@ from edgecond.graph import Rows
 from edgecond.segment import segment_sum
 
 if TYPE_CHECKING:
-    from edgecond.convolution.native import Activations, Gradients
+    from edgecond.convolution.native import Activations, Gradients, Runs
 
 ELEMENTS = 1 << 24
 
@@ -50,6 +50,26 @@ def spread(
         _descend(a, activations, for_hidden, to)
     elif for_hidden is not None and to.hidden is not None:
         to.hidden.copy_(for_hidden)
+
+
+def products(runs: Runs, matrices: Float[Tensor, "g c o i"], x: Float[Tensor, "v i"], count: int) -> Tensor:
+    sizes = runs.pointer.diff().tolist()
+    groups = zip(x.index_select(0, runs.source).split(sizes), matrices.flatten(1, 2), strict=True)
+    nothing = x.new_zeros(0, runs.channels * matrices.shape[2])  # where there is no run at all
+    messages = torch.cat([nothing, *[rows @ matrix.T for rows, matrix in groups]])
+    if runs.scale is not None:
+        constant, slope = messages.chunk(2, 1)
+        messages = torch.addcmul(constant, runs.scale[:, None], slope)
+    return segment_sum(messages, runs.target, count)
+
+
+def outer_sums(runs: Runs, z: Float[Tensor, "n o"], x: Float[Tensor, "v i"]) -> Float[Tensor, "g c o i"]:
+    sizes, left = runs.pointer.diff().tolist(), z.index_select(0, runs.target)
+    if runs.scale is not None:
+        left = torch.cat([left, left * runs.scale[:, None]], 1)
+    pairs = zip(left.split(sizes), x.index_select(0, runs.source).split(sizes), strict=True)
+    sums = [rows.T @ columns for rows, columns in pairs]
+    return torch.cat([x.new_zeros(0, x.shape[1]), *sums]).view(len(sizes), runs.channels, z.shape[1], x.shape[1])
 
 
 def activate(labels: Float[Tensor, "e s"], weights: Sequence[Tensor], biases: Sequence[Tensor]) -> list[Tensor]:

@@ -2,8 +2,11 @@
 
 from collections.abc import Sequence
 
+import numpy as np
 import torch
+import torch.utils._pytree as pytree
 
+from edgecond.datasets.graphs import Graphs
 from edgecond.graph import collate, Graph, Labels, Pyramid, Sample
 from edgecond.notation import Architecture
 
@@ -57,3 +60,48 @@ def random_samples(
 def random_batch(written: str, sizes: Sequence[int], **options) -> Sample:
     """The same samples as one batch."""
     return collate(random_samples(written, sizes, **options))
+
+
+def same(one: Sample | Graph, other: Sample | Graph) -> bool:
+    """Whether two samples or graphs agree in every number, the labels edge by edge."""
+    leaves = [
+        pytree.tree_leaves(pytree.tree_map(_edge_by_edge, sample, is_leaf=lambda part: isinstance(part, Labels)))
+        for sample in (one, other)
+    ]
+    return all(a is b is None or a.equal(b) for a, b in zip(*leaves, strict=True))
+
+
+def _edge_by_edge(part: Labels | torch.Tensor) -> torch.Tensor:
+    return part.per_edge(part.values) if isinstance(part, Labels) else part
+
+
+def random_graphs(sizes: Sequence[int], *, labels: int = 3, seed: int = 0) -> Graphs:
+    """Graphs of each size with half as many edges again as vertices, some vertices alone; labels and classes cycle."""
+    rng = np.random.default_rng(seed)
+    ends = []
+    for n in sizes:
+        one, other = rng.integers(n, size=(2, n + n // 2))
+        low, high = np.minimum(one, other), np.maximum(one, other)
+        pairs = np.unique(np.stack([low, high])[:, low < high], axis=1)
+        source, target = np.concatenate([pairs, pairs[::-1]], axis=1)
+        order = np.lexsort((source, target))
+        ends.append((source[order], target[order]))
+    m, total = [len(source) for source, _ in ends], sum(sizes)
+    source, target = (np.concatenate(part) for part in zip(*ends, strict=True))
+    return Graphs(
+        "random",
+        np.arange(len(sizes)) % 2,
+        np.arange(2),
+        np.append(0, np.cumsum(sizes)),
+        np.append(0, np.cumsum(m)),
+        source,
+        target,
+        np.arange(total) % 4,
+        np.arange(4),
+        (source + target) % max(labels, 1),
+        np.arange(labels),
+        np.zeros((total, 0)),
+        np.zeros((sum(m), 0)),
+        np.zeros((len(sizes), 0)),
+        f"seed {seed}, sizes {list(sizes)}",
+    )

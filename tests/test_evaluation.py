@@ -86,3 +86,15 @@ def test_figures_of_several_looks_are_their_mean_and_those_of_their_votes():
     assert found["accuracy"] == pytest.approx(4 / 6)
     assert found["accuracy_votes"] == pytest.approx(1 / 2)
     assert figures(y, looks[:1]) == metrics(y, np.array([0, 0]), 2)
+
+
+def test_one_look_may_be_the_first_and_scores_are_averaged_beside_votes():
+    """Section 4.3: one run, 5 votes, 5 scores. By hand: the first look is right twice, and two weak ones outvote it."""
+    strong, weak = np.array([1.0, 0.0]), np.array([0.4, 0.6])
+    looks = [np.array(look) for look in ([strong, strong], [weak, strong], [weak, strong])]
+
+    found = figures(np.array([0, 0]), looks, every=False)
+
+    assert found["accuracy"] == 1
+    assert found["accuracy_votes"] == pytest.approx(1 / 2)
+    assert found["accuracy_scores"] == 1

@@ -1,6 +1,8 @@
 """A row is trained and tested from recipe to record, in a directory that holds one run and no other."""
 
 import json
+import os
+from pathlib import Path
 
 import pytest
 import torch
@@ -10,7 +12,7 @@ from edgecond import checkpoint
 from edgecond.checkpoint import CheckpointError, load_checkpoint
 from edgecond.experiment import Interrupted, reproduce, train
 from edgecond.model import Model
-from edgecond.recipe import read
+from edgecond.recipe import find, read
 from tests.sentences import refused
 
 RECIPE = """
@@ -197,3 +199,19 @@ def test_what_is_not_the_checkpoint_of_a_run_is_refused(recipe, tmp_path):
         CheckpointError,
     ):
         train(recipe, directory=tmp_path, epochs=1)
+
+
+def test_graphs_are_trained_and_tested_from_file_to_record(tmp_path, monkeypatch):
+    """Section 4.3: one run, 5 votes and 5 scores; the record knows data and pyramids."""
+    data = Path(os.environ.get("EDGECOND_DATA") or Path(__file__).parents[2] / "shared" / "data")
+    if not (data / "tu" / "MUTAG.zip").is_file():
+        pytest.skip(f"needs {data / 'tu' / 'MUTAG.zip'}")
+    monkeypatch.setenv("EDGECOND_DATA", str(data))
+    monkeypatch.setenv("EDGECOND_CACHE", str(tmp_path / "cache"))
+
+    record = reproduce(find("mutag/bonds"), 0, 0, runs=tmp_path / "runs", results=tmp_path, epochs=4)
+
+    assert record == json.loads((tmp_path / "mutag/bonds/fold0-seed0.json").read_text())
+    assert len(record["pyramids"]) == len(record["data"]) == 64
+    assert {"accuracy", "accuracy_votes", "accuracy_scores"} <= record["metrics"].keys()
+    assert record["metrics"]["train_accuracy"] > 0.75  # two of three graphs are of one class

@@ -8,8 +8,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from edgecond.graph import Cloud
-from edgecond.labels import distinct_offsets, label_edges, label_offsets, LABELLINGS
+from edgecond.graph import Cloud, Graph, Labels
+from edgecond.labels import distinct_offsets, label_edges, label_graph, label_offsets, LABELLINGS
 from edgecond.pyramid import cloud_pyramid
 from tests.sentences import refused
 
@@ -152,3 +152,56 @@ def test_an_unknown_labelling_is_refused():
     )
     with refused(sentence):
         label_offsets("polar", random_offsets())
+
+
+# General graphs
+
+
+def looped_path() -> Graph:
+    """The path 0 - 1 - 2 with self-connections, one kind of edge and one of self-connections."""
+    source = torch.tensor([1, 0, 0, 2, 1, 1, 2])
+    target = torch.tensor([0, 0, 1, 1, 1, 2, 2])
+    kinds = torch.tensor([0, 1, 0, 0, 1, 0, 1])
+    return Graph.from_edges(source, target, Labels.one_hot(kinds, 2), num_vertices=3)
+
+
+@pytest.mark.parametrize(
+    ("name", "of_two", "of_three"),
+    [("1/sqrt(deg)", 2**-0.5, 3**-0.5), ("1/deg", 1 / 2, 1 / 3), ("sqrt(deg)", 2**0.5, 3**0.5), ("deg", 2, 3)],
+)
+@pytest.mark.parametrize("compact", [True, False])
+def test_degrees_of_both_ends_are_appended(name: str, of_two: float, of_three: float, compact: bool):
+    """Appendix F: L_deg(j) and L_deg(i), where the degree counts the self-connection; by hand on a path of three."""
+    graph = looped_path()
+    if not compact:
+        graph = graph.with_labels(graph.labels.per_edge(graph.labels.values))
+
+    labels = label_graph(f"given+{name}", graph).labels
+
+    a, b = of_two, of_three
+    expected = [[1, 0, b, a], [0, 1, a, a], [1, 0, a, b], [1, 0, a, b], [0, 1, b, b], [1, 0, b, a], [0, 1, a, a]]
+    torch.testing.assert_close(labels.per_edge(labels.values), torch.tensor(expected, dtype=torch.float))
+    assert len(labels.values) == (4 if compact else 7)  # distinct labels once (footnote 1)
+
+
+def test_uniform_labels_give_all_edges_one_filter():
+    """Section 4.3, ECC without edge labels: with a single layer and no bias, F(1) is the filter."""
+    labels = label_graph("uniform", looped_path()).labels
+
+    assert labels.values.tolist() == [[1.0]]
+    assert labels.index.tolist() == [0] * 7
+
+
+def test_given_labels_stay_as_they_are():
+    graph = looped_path()
+
+    assert label_graph("given", graph) is graph
+
+
+def test_an_unknown_labelling_of_graphs_is_refused():
+    sentence = (
+        "a labelling is one of given, given+1/sqrt(deg), given+1/deg, given+sqrt(deg), given+deg, uniform: "
+        "got 'cartesian'."
+    )
+    with refused(sentence):
+        label_graph("cartesian", looped_path())

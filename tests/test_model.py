@@ -10,8 +10,13 @@ from safetensors.torch import save_file
 
 from edgecond import datasets
 from edgecond.checkpoint import CheckpointError, KEY, load_checkpoint
+from edgecond.datasets import DataError
+from edgecond.datasets.graphs import GraphExamples
 from edgecond.model import Model
+from edgecond.notation import Architecture
 from edgecond.recipe import find
+from tests.pyramids import random_graphs
+from tests.sentences import refused
 
 
 @pytest.fixture(params=["synthetic/ecc", "digits/ecc", "one-hot"])
@@ -102,3 +107,42 @@ def test_a_model_says_how_it_was_made(tmp_path):
     assert about["data"] == train.digest
     assert about["recipe"]["network"] == str(find("synthetic/ecc").network)
     assert about["versions"]["torch"] == torch.__version__
+
+
+@pytest.fixture
+def graphs(tmp_path, monkeypatch):
+    monkeypatch.setenv("EDGECOND_CACHE", str(tmp_path / "cache"))
+    recipe = find("nci1/ecc").model_copy(update={"network": Architecture("C(4)-MP-C(5)-GAP-FC(2)")})
+    examples = GraphExamples(random_graphs([9, 12, 1, 20, 7, 15]), np.arange(6))
+    return Model.new(recipe, examples, 0), examples
+
+
+def test_a_model_of_graphs_that_was_saved_and_read_gives_the_same_scores(graphs, tmp_path):
+    """Five looks: one for each sparsification."""
+    model, examples = graphs
+    expected = model.scores(examples)
+
+    model.save(tmp_path / "model.safetensors")
+    found = Model.load(tmp_path)
+
+    assert (found.widths, found.classes) == ((4, (4, 1)), ("0", "1"))
+    assert len(expected) == 5
+    np.testing.assert_array_equal(found.scores(examples), expected)
+    assert not np.array_equal(expected[0], expected[1])
+
+
+def test_a_model_of_graphs_learns_from_all_sparsifications_and_knows_their_digest(graphs):
+    model, examples = graphs
+
+    batches = model.batches(examples, seed=0)
+
+    assert len(batches.source) == 30
+    assert model.about["pyramids"] == batches.source.pyramids.digest
+
+
+def test_a_graph_has_no_more_looks_than_sparsifications(graphs):
+    model, examples = graphs
+    with refused(
+        "a graph has 5 sparsifications to look at in nci1/ecc: got 6 looks. Ask for at most as many.", DataError
+    ):
+        model.scores(examples, looks=6)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from edgecond.training import Step
 
 Tell = Callable[["Step", int, int], None]  # step, batches per epoch, epochs
+Count = Callable[[int, int], None]  # done, of all
 
 
 @contextmanager
@@ -48,10 +49,13 @@ def until_asked_to_stop(then: Callable[[int], object] = lambda kind: None) -> It
 
 
 @contextmanager
-def progress(name: str, seen: bool = True) -> Iterator[Tell]:
-    """A bar with loss, rate and time left; plain lines when this is not a terminal, nothing if not seen."""
+def progress(name: str, seen: bool = True) -> Iterator[tuple[Tell, Count]]:
+    """What to call after each step of a run, and after each of the graphs that it coarsens first.
+
+    A bar with loss, rate and time left; plain lines when this is not a terminal, nothing if not seen.
+    """
     if not seen:
-        yield lambda *_: None
+        yield lambda *_: None, lambda *_: None
         return
     if not Console().is_terminal:
         yield _lines(name)
@@ -64,23 +68,27 @@ def progress(name: str, seen: bool = True) -> Iterator[Tell]:
             done = step.epoch * batches + step.batch + 1
             bar.update(task, total=epochs * batches, completed=done, say=_say(step, epochs))
 
-        yield draw
+        yield draw, lambda done, total: bar.update(task, total=total, completed=done, say=f"pyramid {done}/{total}")
 
 
-def _lines(name: str, every: float = 30.0) -> Tell:
+def _lines(name: str, every: float = 30.0) -> tuple[Tell, Count]:
     start = last = time.monotonic()
     first: int | None = None
 
-    def tell(step: Step, batches: int, epochs: int) -> None:
-        nonlocal last, first
-        now, done = time.monotonic(), step.epoch * batches + step.batch + 1
-        first = done if first is None else first
-        if now - last > every or done == epochs * batches:
+    def say(what: str, done: int, total: int) -> None:
+        nonlocal last, first, start
+        now = time.monotonic()
+        if first is None or done < first:  # the steps that come after the pyramids
+            first, start = done, now
+        if now - last > every or done == total:
             last = now
-            left = (now - start) / max(1, done - first) * (epochs * batches - done) / 60
-            typer.echo(f"{name}: {_say(step, epochs)}, {left:.0f} min left")
+            left = (now - start) / max(1, done - first) * (total - done) / 60
+            typer.echo(f"{name}: {what}, {left:.0f} min left")
 
-    return tell
+    def tell(step: Step, batches: int, epochs: int) -> None:
+        say(_say(step, epochs), step.epoch * batches + step.batch + 1, epochs * batches)
+
+    return tell, lambda done, total: say(f"pyramid {done}/{total}", done, total)
 
 
 def _say(step: Step, epochs: int) -> str:

@@ -68,11 +68,18 @@ def metrics(y: Classes, predicted: Classes, classes: int) -> dict[str, float]:
     }
 
 
-def figures(y: Classes, looks: Sequence[Scores]) -> dict[str, float]:
-    """The figures of one look at each example, the mean over looks; if there are several, those of their votes too."""
+def figures(y: Classes, looks: Sequence[Scores], *, every: bool = True) -> dict[str, float]:
+    """The figures of one look at each example and, if there are several, those of their votes and mean scores.
+
+    Args:
+        y: True classes.
+        looks: Scores of each look.
+        every: One look is the mean over all of them; the first otherwise.
+    """
     classes = looks[0].shape[1]
-    every = np.concatenate([look.argmax(1) for look in looks])
-    found = metrics(np.tile(y, len(looks)), every, classes)
+    single = looks if every else looks[:1]
+    found = metrics(np.tile(y, len(single)), np.concatenate([look.argmax(1) for look in single]), classes)
     if len(looks) > 1:
-        found |= {f"{name}_votes": value for name, value in metrics(y, vote(looks), classes).items()}
+        for way, taken in (("votes", vote(looks)), ("scores", average_scores(looks))):
+            found |= {f"{name}_{way}": value for name, value in metrics(y, taken, classes).items()}
     return found

@@ -16,12 +16,12 @@ from typing import Any
 import torch
 from torch.utils.data import DataLoader, Dataset
 
-from edgecond import datasets, evaluation, parallel
+from edgecond import datasets, parallel
 from edgecond.checkpoint import CheckpointError, load_checkpoint, save_checkpoint, write_whole
 from edgecond.convolution import native
-from edgecond.datasets import Examples
 from edgecond.graph import Sample
-from edgecond.model import FILE, Model, settings, versions
+from edgecond.model import FILE, Learnable, Model, settings, versions
+from edgecond.preparation import Progress
 from edgecond.recipe import Recipe
 from edgecond.samples import Batches
 from edgecond.training import Schedule, Step, Training
@@ -179,14 +179,13 @@ class Trained:
     """What came of a run: the model of its last epoch, the test examples, and the figures of each epoch."""
 
     model: Model
-    test: Examples
+    test: Learnable
     history: list[dict[str, Any]]
     seconds: float
 
     def metrics(self) -> dict[str, float]:
         """The figures of the last epoch's network, as in the paper: on the test examples, and on the way there."""
-        scores = self.model.scores(self.test, self.model.recipe.orientations)
-        return {**evaluation.figures(self.test.ys.numpy(), scores), "train_accuracy": self.history[-1]["accuracy"]}
+        return {**self.model.figures(self.test), "train_accuracy": self.history[-1]["accuracy"]}
 
 
 def train(
@@ -199,6 +198,7 @@ def train(
     workers: int = 0,
     anew: bool = False,
     observe: Observer = lambda step, batches, epochs: True,
+    progress: Progress = lambda done, total: None,
 ) -> Trained:
     """Train a recipe's network on all folds but one; a run that was stopped is taken up where it stood.
 
@@ -211,9 +211,11 @@ def train(
         workers: Processes that build batches ahead.
         anew: Begin from the beginning, whatever is in the directory.
         observe: Called after every step; the run stops, saved, when it returns False.
+        progress: Called while the pyramids of graphs are computed.
     """
     examples, test = datasets.load(recipe.dataset, fold, **recipe.options)
-    model = Model.new(recipe, examples, seed)
+    with parallel.first_alone():  # pyramids of graphs are computed once, and then read from the cache
+        model = Model.new(recipe, examples, seed, progress)
     model.network.to(parallel.device())
     batches = model.batches(examples, seed, (parallel.rank(), parallel.ranks()))
     schedule = Schedule(epochs or recipe.train.epochs, recipe.train.rate, recipe.train.drops)
@@ -228,7 +230,16 @@ def train(
     return Trained(model, test, run.history, run.seconds)
 
 
-def reproduce(recipe: Recipe, fold: int, seed: int, *, runs: Path, results: Path, **options: Any) -> dict[str, Any]:
+def reproduce(
+    recipe: Recipe,
+    fold: int,
+    seed: int,
+    *,
+    runs: Path,
+    results: Path,
+    about: dict[str, Any] | None = None,
+    **options: Any,
+) -> dict[str, Any]:
     """Train and test one fold of a row, and write its record.
 
     Args:
@@ -237,6 +248,7 @@ def reproduce(recipe: Recipe, fold: int, seed: int, *, runs: Path, results: Path
         seed: Of everything random.
         runs: Directory of runs, each in `DATASET/ROW/foldK-seedS`.
         results: Directory of records, `DATASET/ROW/foldK-seedS.json`.
+        about: What else the record says.
         options: Of `train`.
     """
     name = f"{recipe.name}/fold{fold}-seed{seed}"
@@ -253,12 +265,14 @@ def reproduce(recipe: Recipe, fold: int, seed: int, *, runs: Path, results: Path
         "seconds": round(trained.seconds, 1),
         "date": datetime.now(UTC).date().isoformat(),
         "data": trained.test.digest,
+        **trained.model.preparation.about,
         "recipe": hashlib.sha256(json.dumps(settings(recipe), sort_keys=True).encode()).hexdigest()[:16],
         "threads": torch.get_num_threads(),
         "processes": parallel.ranks(),
         "device": parallel.device().type,
         "kernels": native.instruction_set(),
         "versions": versions(),
+        **(about or {}),
     }
     write_whole(results / f"{name}.json", (json.dumps(record, indent=1, ensure_ascii=False) + "\n").encode())
     return record

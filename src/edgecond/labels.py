@@ -1,8 +1,13 @@
-"""Edge labels $L(j,i)$ of point clouds, by name: functions of the offset of two points (Section 3.4, Appendix D)."""
+r"""Edge labels $L(j,i)$ by name.
+
+Those of point clouds are functions of the offset of two points (Section 3.4, Appendix D); those of general graphs are
+categories, weights from Kron reduction, and functions of vertex degrees (Sections 3.5 and 4.3, Appendix F).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -11,7 +16,7 @@ from numpy import ndarray as Array
 from scipy.spatial import cKDTree
 from torch import Tensor
 
-from edgecond.graph import Labels
+from edgecond.graph import Graph, Labels
 from edgecond.pyramid import Levels
 
 Offsets = Float[Tensor, "m 3"]
@@ -42,9 +47,24 @@ LABELLINGS: dict[str, tuple[str, ...]] = {
 """The elements of each labelling in the order of the table of Appendix D; irz is invariant to rotation about z."""
 
 
-def check_labelling(labelling: str) -> None:
-    """A labelling has a name of `LABELLINGS`, or is "one-hot"."""
-    names = [*LABELLINGS, "one-hot"]
+_DEGREES: dict[str, Callable[[Tensor], Tensor]] = {
+    "1/sqrt(deg)": lambda degree: degree.rsqrt(),
+    "1/deg": lambda degree: 1 / degree,
+    "sqrt(deg)": lambda degree: degree.sqrt(),
+    "deg": lambda degree: degree,
+}
+"""$L_{deg}$ of Appendix F."""
+
+GRAPH_LABELLINGS = ("given", *[f"given+{name}" for name in _DEGREES], "uniform")
+"""The labels of general graphs: what is given, with or without degrees, or the same everywhere."""
+
+SELF_CONNECTION = -1.0
+"""Label of self-connections on coarse levels, where edges have a weight above zero: no edge is like it."""
+
+
+def check_labelling(labelling: str, graphs: bool = False) -> None:
+    """A labelling of clouds has a name of `LABELLINGS`, or is "one-hot"; one of graphs, of `GRAPH_LABELLINGS`."""
+    names = GRAPH_LABELLINGS if graphs else (*LABELLINGS, "one-hot")
     if labelling not in names:
         raise ValueError(f"a labelling is one of {', '.join(names)}: got {labelling!r}.")
 
@@ -83,6 +103,35 @@ def label_edges(
 def distinct_offsets(levels: Levels) -> tuple[Float[Tensor, "u 3"], ...]:
     """The offsets that occur at each level of a cloud on a complete grid, sorted: the elements of one-hot labels."""
     return tuple(_distinct(level.offsets)[0] for level in levels.levels)
+
+
+def label_graph(labelling: str, graph: Graph) -> Graph:
+    r"""A general graph with self-connections whose labels are what is given, with labels by name.
+
+    "given": as they are, one-hot categories or the weights of `kron_labels`. "given+deg" and its like: $L_{deg}(j)$ and
+    $L_{deg}(i)$ appended, with $\mathrm{deg}(i) = |N(i)|$ (Appendix F). "uniform": one everywhere, so that with a
+    single-layer $F$ all edges have one filter (Section 4.3).
+    """
+    check_labelling(labelling, graphs=True)
+    if labelling == "uniform":
+        return replace(graph, labels=Labels(torch.ones(1, 1), torch.zeros_like(graph.source)))
+    if labelling == "given":
+        return graph
+    degree, given = graph.degree, graph.labels
+    ends = torch.stack([degree[graph.source], degree[graph.target]], dim=1)  # deg(j), deg(i)
+    index, rows = None, given.values
+    if given.index is not None:
+        most = int(degree.max()) + 1 if len(degree) else 1
+        key = (given.index * most + ends[:, 0]) * most + ends[:, 1]
+        key, index = torch.unique(key, return_inverse=True)
+        rows, ends = rows[key // most**2], torch.stack([key // most % most, key % most], dim=1)
+    of_degree = _DEGREES[labelling.removeprefix("given+")]
+    return replace(graph, labels=Labels(torch.cat([rows, of_degree(ends.to(rows.dtype))], dim=1), index))
+
+
+def kron_labels(weights: Float[Tensor, " m"], source: Int[Tensor, " m"], target: Int[Tensor, " m"]) -> Labels:
+    """The labels of a coarse graph: the weights of its edges, and `SELF_CONNECTION`."""
+    return Labels(torch.where(source == target, SELF_CONNECTION, weights)[:, None])
 
 
 def _distinct(offsets: Offsets) -> tuple[Float[Tensor, "u 3"], Int[Tensor, " m"]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import platform
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -14,17 +13,17 @@ import torch
 from torch import Tensor
 
 from edgecond import evaluation
-from edgecond.augment import augment, orientation
 from edgecond.checkpoint import CheckpointError, load_checkpoint, save_checkpoint
 from edgecond.datasets import Examples
+from edgecond.datasets.graphs import GraphExamples
 from edgecond.graph import Cloud
-from edgecond.labels import check_labelling, distinct_offsets
 from edgecond.network import Network
-from edgecond.pyramid import cloud_pyramid, levels_of
+from edgecond.preparation import Preparation, preparation, Progress, restored
 from edgecond.recipe import first_fault, Recipe
-from edgecond.samples import Batches, Builder
+from edgecond.samples import Batches
 
 FILE = "model.safetensors"
+Learnable = Examples | GraphExamples
 
 
 def versions() -> dict[str, str]:
@@ -41,7 +40,7 @@ class Model:
         recipe: How samples and network are made.
         classes: Name of each class.
         widths: Of the input signal, and of the labels at each level.
-        builder: Makes samples of clouds.
+        preparation: Makes samples of examples.
         network: Scores the classes of samples.
         about: How it was trained: fold, seed, epochs, digest of the data, versions.
     """
@@ -49,47 +48,58 @@ class Model:
     recipe: Recipe
     classes: tuple[str, ...]
     widths: tuple[int, tuple[int, ...]]
-    builder: Builder
+    preparation: Preparation
     network: Network
     about: dict[str, Any]
 
     @staticmethod
-    def new(recipe: Recipe, examples: Examples, seed: int) -> Model:
+    def new(recipe: Recipe, examples: Learnable, seed: int, progress: Progress = lambda done, total: None) -> Model:
         """An untrained one for such examples, its parameters drawn from the seed.
 
-        A one-hot label has an element for each offset in the first example.
+        Args:
+            recipe: How it is made.
+            examples: To learn from.
+            seed: What the parameters depend on.
+            progress: Called while the pyramids of graphs are computed.
         """
-        builder = _builder(recipe)
-        if recipe.labels == "one-hot":
-            levels = cloud_pyramid([examples.clouds[0]], builder.resolutions, strided=builder.strided)
-            builder = _builder(recipe, distinct_offsets(levels))
-        cloud, y = examples[0]
-        sample = builder([cloud], [y])
+        made = preparation(recipe, examples, progress)
+        sample = made.look(examples, 0, 1).sample([0], 0)
         widths = sample.x.shape[1], tuple(graph.labels.width for graph in sample.pyramid.graphs)
         with torch.random.fork_rng():
             torch.manual_seed(seed)
             network = _network(recipe, widths)
-        return Model(recipe, examples.classes, widths, builder, network, {"seed": seed, "data": examples.digest})
+        about = {"seed": seed, "data": examples.digest, **made.about}
+        return Model(recipe, examples.classes, widths, made, network, about)
 
-    def batches(self, examples: Examples, seed: int, share: tuple[int, int] = (0, 1)) -> Batches:
-        """What to learn from: the examples in random order and, where the recipe says so, changed at random."""
-        change, none = self.recipe.augment, type(self.recipe.augment)()
-        vary = None if change == none else partial(augment, **change.model_dump())
-        return Batches(examples, self.builder, self.recipe.train.batch, vary, seed=seed, share=share)
+    def batches(self, examples: Learnable, seed: int, share: tuple[int, int] = (0, 1)) -> Batches:
+        """What to learn from: the examples in random order, changed or expanded where the recipe says so."""
+        return Batches(self.preparation.training(examples, seed), self.recipe.train.batch, seed=seed, share=share)
 
-    def scores(self, examples: Examples | Sequence[tuple[Cloud, int]], looks: int = 1) -> list[evaluation.Scores]:
-        """The probabilities of the classes for each example, in as many orientations about the up-axis."""
+    def scores(
+        self, examples: Learnable | Sequence[tuple[Cloud, int]], looks: int | None = None
+    ) -> list[evaluation.Scores]:
+        """The probabilities of the classes for each example, in several looks: those of the recipe by default."""
+        looks = self.recipe.looks if looks is None else looks
         found = []
         for look in range(looks):
-            turned = partial(_turned, turn=look, turns=looks)
-            batches = Batches(examples, self.builder, self.recipe.train.batch, turned, shuffle=False)
+            source = self.preparation.look(examples, look, looks)
+            batches = Batches(source, self.recipe.train.batch, shuffle=False)
             found.append(evaluation.predict(self.network, batches.epoch(0))[0])
         return found
+
+    def figures(self, examples: Learnable, looks: int | None = None) -> dict[str, float]:
+        """The figures of the paper's tables, with votes and mean scores over looks where there are several.
+
+        One look is the mean over orientations of a cloud, with which the paper expands the test set (Section 4.2), and
+        the first sparsification of a graph (Section 4.3).
+        """
+        scores, y = self.scores(examples, looks), examples.ys.numpy()
+        return evaluation.figures(y, scores, every=self.recipe.input is not None)
 
     def save(self, path: Path) -> None:
         """Write the file; nothing in it is ever executed."""
         tensors = {f"network.{name}": value for name, value in self.network.state_dict().items()}
-        tensors |= {f"offsets.{level}": offsets for level, offsets in enumerate(self.builder.known or ())}
+        tensors |= self.preparation.tensors
         about = {"recipe": settings(self.recipe), "classes": self.classes, "widths": self.widths, **self.about}
         save_checkpoint(path, tensors, {"model": about | {"versions": versions()}})
 
@@ -118,20 +128,13 @@ def _restored(
 ) -> Model:
     made = Recipe(paper=(), **recipe)
     d0, s = int(widths[0]), tuple(map(int, widths[1]))
-    offsets = [tensors[f"offsets.{level}"] for level in range(len(s))] if "offsets.0" in tensors else None
     network = _network(made, (d0, s))
     network.load_state_dict(
         {name.removeprefix("network."): value for name, value in tensors.items() if name.startswith("network.")}
     )
     if len(classes) != made.network.classes:
         raise ValueError(f"the network tells {made.network.classes} classes apart, and {len(classes)} have a name.")
-    return Model(made, tuple(map(str, classes)), (d0, s), _builder(made, offsets), network, about)
-
-
-def _builder(recipe: Recipe, known: Sequence[Tensor] | None = None) -> Builder:
-    check_labelling(recipe.labels)
-    levels = levels_of(recipe.network, recipe.input.resolution, recipe.input.radius, radius_scale=recipe.radius_scale)
-    return Builder(levels, recipe.labels, strided=recipe.network.strided, known=known)
+    return Model(made, tuple(map(str, classes)), (d0, s), restored(made, tensors), network, about)
 
 
 def _network(recipe: Recipe, widths: tuple[int, tuple[int, ...]]) -> Network:
@@ -143,7 +146,3 @@ def _network(recipe: Recipe, widths: tuple[int, tuple[int, ...]]) -> Network:
         degree_factor=recipe.degree_factor,
         dropout=recipe.dropout,
     )
-
-
-def _turned(cloud: Cloud, _: object, *, turn: int, turns: int) -> Cloud:
-    return orientation(cloud, turn, turns)

@@ -43,6 +43,16 @@ def processes() -> Iterator[None]:
         dist.destroy_process_group()
 
 
+@contextmanager
+def first_alone() -> Iterator[None]:
+    """What process 0 does first and the others after it."""
+    if ranks() > 1 and rank() > 0:
+        dist.barrier()
+    yield
+    if ranks() > 1 and rank() == 0:
+        dist.barrier()
+
+
 def total(values: Tensor) -> Tensor:
     """The sum over all processes; gradients flow back to each."""
     return _Total.apply(values) if ranks() > 1 else values

@@ -84,7 +84,7 @@ class Recipe(_Part):
         dataset: Of `edgecond.datasets`, loaded with `options`.
         folds: Test folds that the paper averages over.
         network: In the paper's notation.
-        input: The input graph.
+        input: The input graph of clouds; none for general graphs, which are given.
         labels: Name of the edge labelling.
         hidden: Hidden widths of the filter networks.
         radius_scale: Factor on all radii.
@@ -94,6 +94,7 @@ class Recipe(_Part):
         augment: Of the training clouds.
         train: Of the network.
         orientations: Looks at each test cloud, about the up-axis.
+        sparsifications: Pyramids of each general graph: all are learned from, and each is a look at a test graph.
     """
 
     name: str
@@ -102,7 +103,7 @@ class Recipe(_Part):
     options: dict[str, Any] = {}
     folds: int = 1
     network: Annotated[Architecture, BeforeValidator(_architecture), PlainSerializer(str)]
-    input: Input
+    input: Input | None = None
     labels: str = "cartesian+spherical"
     hidden: tuple[int, ...] = (16, 32)
     radius_scale: float = 1.0
@@ -111,7 +112,13 @@ class Recipe(_Part):
     dropout: float = 0.0
     augment: Augment = Augment()
     train: Train
-    orientations: int = 1
+    orientations: int = Field(default=1, ge=1)
+    sparsifications: int = Field(default=1, ge=1)
+
+    @property
+    def looks(self) -> int:
+        """At each test example."""
+        return self.sparsifications if self.input is None else self.orientations
 
 
 def recipes() -> dict[str, Recipe]:
@@ -124,7 +131,7 @@ def recipes() -> dict[str, Recipe]:
 
 
 def read(text: str, source: str) -> dict[str, Recipe]:
-    """The rows of one file, each called `DATASET/ROW`."""
+    """The rows of one file, `DATASET.toml`, each called `DATASET/ROW`."""
     try:
         content = tomllib.loads(text)
         base, rows = content["base"], content["rows"]
@@ -132,7 +139,7 @@ def read(text: str, source: str) -> dict[str, Recipe]:
         raise RecipeError(f"{source} must be TOML with the tables [base] and [rows.NAME]: {error}.") from error
     found = {}
     for row, differences in rows.items():
-        name = f"{base.get('dataset')}/{row}"
+        name = f"{source.removesuffix('.toml')}/{row}"
         try:
             found[name] = Recipe(name=name, **{**base, **differences})
         except ValueError as error:

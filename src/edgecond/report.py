@@ -43,8 +43,8 @@ class Entry:
         return stdev(self.folds) if len(self.folds) > 1 else None
 
     def written(self, number: float) -> str:
-        """A number in per cent, with as many decimals as the paper gives its own."""
-        decimals = 1 if round(self.paper, 3) == self.paper else 2
+        """A number in per cent, with as many decimals as the paper gives its own; those of graphs have two."""
+        decimals = 1 if round(self.paper, 3) == self.paper and self.recipe.input is not None else 2
         return f"{100 * number:.{decimals}f}"
 
 

@@ -1,4 +1,4 @@
-"""Datasets are found by name, and their parts are lists of labelled clouds."""
+"""Datasets are found by name, and their parts are lists of labelled clouds or graphs."""
 
 from __future__ import annotations
 
@@ -22,10 +22,14 @@ def examples(classes: list[int], **changes: Any) -> Examples:
     return Examples("toy", ("tree", "car"), digest="0", **values)
 
 
-def test_the_point_cloud_sets_of_the_paper_have_names():
-    """Sections 4.1, 4.2 and 4.4, and the two that need no download."""
-    assert datasets.names() == ["sydney", "modelnet10", "modelnet40", "mnist", "digits", "synthetic"]
-    assert [datasets.folds(name) for name in datasets.names()] == [4, 1, 1, 1, 5, 1]
+def test_the_datasets_of_the_paper_have_names():
+    """Sections 4.1 to 4.4, and the two that need no download; MUTAG once with each set of its edge labels."""
+    clouds = ["sydney", "modelnet10", "modelnet40", "mnist", "digits", "synthetic"]
+    graphs = ["nci1", "nci109", "mutag", "mutag11", "enzymes", "dd"]
+
+    assert datasets.names() == clouds + graphs
+    assert [datasets.folds(name) for name in clouds] == [4, 1, 1, 1, 5, 1]
+    assert [datasets.folds(name) for name in graphs] == [10] * 6
 
 
 @pytest.mark.parametrize(
@@ -33,7 +37,8 @@ def test_the_point_cloud_sets_of_the_paper_have_names():
     [
         ("sidney", "did you mean sydney?"),
         ("modelnet", "did you mean modelnet40 or modelnet10?"),
-        ("cora", "there are sydney, modelnet10, modelnet40, mnist, digits, synthetic."),
+        ("NCI-1", "did you mean nci1 or nci109?"),
+        ("cora", f"there are {', '.join(datasets.names())}."),
     ],
 )
 def test_an_unknown_name_gets_a_hint(name: str, hint: str):
@@ -53,6 +58,10 @@ def test_an_unknown_fold_or_option_is_a_sentence():
         datasets.load("sydney", points=3)
     with refused("modelnet10 has no option 'classes': it has points, side.", DataError):
         datasets.load("modelnet10", classes=40)
+    with refused("the folds of nci1 are numbered from 0 to 9: got 10.", DataError):
+        datasets.load("nci1", 10)
+    with refused("nci1 has no option 'dataset': it has split.", DataError):
+        datasets.load("nci1", dataset="dd")
 
 
 @pytest.mark.parametrize("name", ["sydney", "modelnet10", "mnist"])

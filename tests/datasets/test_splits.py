@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+import zipfile
 from collections.abc import Callable
+from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.model_selection import StratifiedKFold
 
 from edgecond.datasets import DataError, tu
-from edgecond.datasets.splits import dgcnn_folds, fair_folds, stratified_folds
+from edgecond.datasets import splits as splits_module
+from edgecond.datasets.splits import committed_folds, dgcnn_folds, fair_folds, parts, stratified_folds
 from tests.sentences import refused
 
 GRAPHS = {"nci1": 4110, "nci109": 4127, "mutag11": 188, "enzymes": 600, "dd": 1178}  # Table 3
@@ -29,6 +34,55 @@ def test_stratified_folds_spread_each_class_evenly(real: Callable[[str], Path]):
         assert not len(fold.validation)
         counts = np.bincount(graphs.ys[fold.test])
         assert (counts[0] in (6, 7), counts[1] in (12, 13)) == (True, True)
+
+
+@pytest.mark.parametrize("name", tu.RELEASES)
+def test_committed_folds_test_each_graph_once_and_spread_each_class_evenly(whole: Any, name: str):
+    """Arithmetic: the ten test parts are a partition, and each has a tenth of a class, rounded either way."""
+    ys = whole(name).ys
+
+    folds = committed_folds(name)
+
+    assert len(folds) == 10
+    assert sorted(np.concatenate([fold.test for fold in folds]).tolist()) == list(range(len(ys)))
+    for fold in folds:
+        assert sorted([*fold.train.tolist(), *fold.test.tolist()]) == list(range(len(ys)))
+        assert (np.abs(np.bincount(ys[fold.test]) - np.bincount(ys) / 10) < 1).all()
+
+
+@pytest.mark.parametrize("name", tu.RELEASES)
+def test_committed_folds_are_those_that_scikit_learn_draws(whole: Any, name: str):
+    """Of StratifiedKFold(10, shuffle=True, random_state=0), by which they were drawn."""
+    drawn = StratifiedKFold(10, shuffle=True, random_state=0).split(whole(name).ys, whole(name).ys)
+
+    for fold, (train, test) in zip(committed_folds(name), drawn, strict=True):
+        assert fold.train.tolist() == train.tolist()
+        assert fold.test.tolist() == test.tolist()
+
+
+@pytest.mark.parametrize("name", tu.RELEASES)
+def test_committed_folds_travel_with_the_package(name: str):
+    """A digit per graph, in lines of a hundred; without the data they are there all the same."""
+    lines = (files("edgecond.datasets") / "folds" / f"{name}.txt").read_text().splitlines()
+
+    assert sum(map(len, lines)) == tu.RELEASES[name].graphs
+    assert {len(line) for line in lines[:-1]} == {100}
+    assert set("".join(lines)) == set("0123456789")
+
+
+@pytest.mark.parametrize("text", ["01234\n56789\n", "x" * 188, ""])
+def test_committed_folds_of_other_data_are_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str):
+    path = tmp_path / "folds" / "mutag.txt"
+    path.parent.mkdir()
+    path.write_text(text)
+    monkeypatch.setattr(splits_module, "files", lambda package: tmp_path)
+
+    with refused(
+        f"{path} must hold a digit for each of the 188 graphs of mutag: found {len(text.split())} lines of "
+        f"{len(''.join(text.split()))} signs.",
+        DataError,
+    ):
+        committed_folds("mutag")
 
 
 def test_stratified_folds_never_change():
@@ -81,11 +135,16 @@ def test_public_folds_that_do_not_fit_are_a_sentence(folder: Path):
     with refused("the fair protocol has public folds of nci1, enzymes and dd: got mutag.", DataError):
         fair_folds("mutag")
     with refused(
-        f"the public folds of enzymes need {path}, which is not there. "
-        "Set EDGECOND_DATA to the directory that holds your copy in tu/splits.",
+        f"the public folds of enzymes need {path}, which is not there. Run `edgecond fetch enzymes`.",
         DataError,
     ):
         fair_folds("enzymes")
+    with refused(
+        f"the public folds of dd need {splits / 'pytorch_DGCNN_10fold.zip'}, which is not there. "
+        "Pack the folders data/NAME/10fold_idx of https://github.com/muhanzhang/pytorch_DGCNN into it.",
+        DataError,
+    ):
+        dgcnn_folds("dd")
     for text in ("[", "{}", "[1]", '[{"test": [1]}]', '[{"test": 1, "model_selection": [{}]}]'):
         path.write_text(text)
         with pytest.raises(DataError, match=rf"^{path} must hold "):
@@ -103,3 +162,41 @@ def test_public_folds_that_do_not_fit_are_a_sentence(folder: Path):
     path.write_text(json.dumps([fold] * 10))
     with refused(f"{path} must have each of the graphs 0 to 599 once in each fold: fold 0 has not.", DataError):
         fair_folds("enzymes")
+
+
+def test_fair_folds_train_on_all_but_the_test_part_and_select_without_seeing_it(real: Callable[[str], Path]):
+    """Errica et al.: models are selected on the inner hold-out, then trained on the whole outer training part."""
+    real("tu/splits/gnn-comparison_ENZYMES_splits.json")
+    for number, fold in enumerate(fair_folds("enzymes")):
+        train, test = parts("enzymes", "fair", number)
+        inner_train, inner_test = parts("enzymes", "fair-selection", number)
+
+        assert test.tolist() == fold.test.tolist()
+        assert sorted([*train.tolist(), *test.tolist()]) == list(range(600))
+        assert sorted([*inner_train.tolist(), *inner_test.tolist()]) == train.tolist()
+
+
+def test_folds_of_dgcnn_may_be_packed_as_their_repository_has_them(folder: Path, real: Callable[[str], Path]):
+    """There the files of NAME stand in data/NAME/10fold_idx."""
+    packed = real("tu/splits/pytorch_DGCNN_10fold.zip")
+    expected = dgcnn_folds("mutag11")
+    (folder / "tu" / "splits").mkdir(parents=True)
+    with zipfile.ZipFile(packed) as old, zipfile.ZipFile(folder / "tu/splits" / packed.name, "w") as new:
+        for name in old.namelist():
+            if "/MUTAG/" in name:
+                new.writestr(f"data/MUTAG/10fold_idx/{Path(name).name}", old.read(name))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("EDGECOND_DATA", str(folder))
+        found = dgcnn_folds("mutag11")
+
+    assert [fold.test.tolist() for fold in found] == [fold.test.tolist() for fold in expected]
+
+
+def test_an_unknown_split_is_a_sentence():
+    with refused("nci1 has no split 'fare': did you mean fair?", DataError):
+        parts("nci1", "fare", 0)
+    with refused("nci1 has no split 'x': there are stratified, dgcnn, fair, fair-selection.", DataError):
+        parts("nci1", "x", 0)
+    with refused("the fair protocol has public folds of nci1, enzymes and dd: got nci109.", DataError):
+        parts("nci109", "fair-selection", 0)

@@ -1,11 +1,10 @@
-"""Labelled point clouds by name: `load("sydney", fold=0)` (Sections 4.1, 4.2 and 4.4).
+"""Labelled point clouds and graphs by name: `load("sydney", fold=0)`, `load("nci1", fold=0)` (Section 4).
 
 A dataset is a module with the number of its `FOLDS`, a function `load` and a function `fetch`; `_REGISTER` lists them.
 """
 
 from __future__ import annotations
 
-import difflib
 import inspect
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -19,9 +18,11 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from edgecond.datasets._files import DataError, Progress
+from edgecond.datasets._names import hint
+from edgecond.datasets.graphs import GraphExamples
 from edgecond.graph import Cloud
 
-__all__ = ["Clouds", "DataError", "Examples", "checked_cloud", "fetch", "folds", "load", "names"]
+__all__ = ["Clouds", "DataError", "Examples", "GraphExamples", "checked_cloud", "fetch", "folds", "load", "names"]
 
 _REGISTER: dict[str, tuple[str, dict[str, Any]]] = {
     "sydney": ("sydney", {}),
@@ -30,6 +31,12 @@ _REGISTER: dict[str, tuple[str, dict[str, Any]]] = {
     "mnist": ("mnist", {}),
     "digits": ("digits", {}),
     "synthetic": ("synthetic", {}),
+    "nci1": ("table3", {"dataset": "nci1"}),
+    "nci109": ("table3", {"dataset": "nci109"}),
+    "mutag": ("table3", {"dataset": "mutag"}),
+    "mutag11": ("table3", {"dataset": "mutag11"}),
+    "enzymes": ("table3", {"dataset": "enzymes"}),
+    "dd": ("table3", {"dataset": "dd"}),
 }
 
 
@@ -130,13 +137,13 @@ def folds(name: str) -> int:
     return _module(name).FOLDS
 
 
-def load(name: str, fold: int = 0, **options: Any) -> tuple[Examples, Examples]:
-    """Training and test examples of a dataset.
+def load(name: str, fold: int = 0, **options: Any) -> tuple[Examples, Examples] | tuple[GraphExamples, GraphExamples]:
+    """Training and test examples of a dataset: of clouds, or of graphs.
 
     Args:
         name: One of `names()`.
         fold: The number of the split, below `folds(name)`.
-        options: What the dataset's own `load` takes, as `sparse=True` for MNIST.
+        options: What the dataset's own `load` takes, as `sparse=True` for MNIST or `split="fair"` for NCI1.
     """
     module, preset = _module(name), _REGISTER[name][1]
     if not 0 <= fold < module.FOLDS:
@@ -156,7 +163,5 @@ def fetch(name: str, progress: Progress | None = None) -> str:
 
 def _module(name: str) -> ModuleType:
     if name not in _REGISTER:
-        near = difflib.get_close_matches(name, names(), cutoff=0.5)
-        hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(names())}."
-        raise DataError(f"there is no dataset {name!r}: {hint}")
+        raise DataError(f"there is no dataset {name!r}: {hint(name, names())}")
     return import_module(f"edgecond.datasets.{_REGISTER[name][0]}")

@@ -319,9 +319,11 @@ def sum_is(expected: str) -> Callable[[Path], None]:
     return check
 
 
-def obtain(dataset: str, sources: Sequence[Source], progress: Progress | None = None) -> str:
+def obtain(
+    dataset: str, sources: Sequence[Source], progress: Progress | None = None, folder: Path | None = None
+) -> str:
     """Check the files of a dataset that are there, download the others, and say in a sentence what was done."""
-    folder = data_directory() / dataset
+    folder = folder or data_directory() / dataset
     missing = []
     for source in sources:
         if (folder / source.file).exists():

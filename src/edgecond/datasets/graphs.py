@@ -11,6 +11,7 @@ from jaxtyping import Float, Int
 from numpy import ndarray as Array
 from torch import Tensor
 
+from edgecond.datasets._files import DataError
 from edgecond.graph import Graph, Labels
 
 
@@ -130,9 +131,9 @@ class Graphs:
 
     def take(self, indices: Sequence[int] | Int[Array, " b"]) -> Graphs:
         """Some of the graphs, in the given order: a fold or a batch, gathered by a few array operations."""
-        chosen = np.arange(len(self))[np.asarray(indices) if len(indices) else np.zeros(0, int)]
-        vertex_pointer, vertices = _gather(self.vertex_pointer, chosen)
-        edge_pointer, edges = _gather(self.edge_pointer, chosen)
+        chosen = np.arange(len(self))[_whole(indices)]
+        vertex_pointer, vertices = gathered(self.vertex_pointer, chosen)
+        edge_pointer, edges = gathered(self.edge_pointer, chosen)
         return Graphs(
             self.name,
             self.ys[chosen],
@@ -176,9 +177,7 @@ class Graphs:
         n, m = self.num_vertices, self.num_edges
         first = np.repeat(self.vertex_pointer[:-1], np.diff(self.edge_pointer))  # vertex of the edge's graph
         vertices, target = np.arange(n), self.target + first
-        # Edges are sorted by target: before edge e into vertex i stand i self-connections.
-        place = np.arange(m) + target
-        pointer = np.append(0, np.cumsum(np.bincount(target, minlength=n) + 1))
+        pointer, place = self_connected(target, n)
         source, labels = np.empty(n + m, np.int64), np.empty(n + m, np.int64)
         source[place], labels[place] = self.source + first, self.edge_labels
         loops = pointer[1:] - 1
@@ -192,8 +191,85 @@ class Graphs:
         )
 
 
-def _gather(pointer: Int[Array, " r+1"], chosen: Int[Array, " b"]) -> tuple[Int[Array, " b+1"], Int[Array, " rows"]]:
+@dataclass(frozen=True, eq=False)
+class GraphExamples:
+    """Some graphs of a dataset with the classes to predict: the training or the test part of a fold.
+
+    The counterpart of `Examples`. All parts share the arrays of the one dataset, so a part costs its numbers alone.
+
+    Attributes:
+        graphs: The whole dataset.
+        numbers: Of the graphs that belong to the part, from 0.
+    """
+
+    graphs: Graphs
+    numbers: Int[Array, " examples"]
+
+    def __post_init__(self) -> None:
+        numbers = _whole(self.numbers)
+        if numbers.ndim != 1 or numbers.dtype.kind not in "iu":
+            raise DataError(
+                f"a part of {self.name} is a list of whole numbers, one for each graph: "
+                f"got {numbers.dtype} of shape {tuple(numbers.shape)}."
+            )
+        unknown = numbers[(numbers < 0) | (numbers >= len(self.graphs))]
+        if len(unknown):
+            raise DataError(
+                f"{self.name} has {len(self.graphs)} graphs, numbered from 0: found the unknown graph {unknown[0]}."
+            )
+        numbers = numbers.astype(np.int64)
+        numbers.flags.writeable = False
+        object.__setattr__(self, "numbers", numbers)
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def __repr__(self) -> str:
+        return f"{len(self)} of {self.graphs!r}"
+
+    @property
+    def name(self) -> str:
+        """The dataset."""
+        return self.graphs.name
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """What the file calls each class."""
+        return tuple(map(str, self.graphs.classes.tolist()))
+
+    @property
+    def ys(self) -> Int[Tensor, " n"]:
+        """Class of each graph of the part."""
+        return torch.from_numpy(self.graphs.ys[self.numbers])
+
+    @property
+    def digest(self) -> str:
+        """Sum of the whole dataset's contents, for the records: equal digests, equal data."""
+        return self.graphs.digest
+
+    def take(self, indices: Sequence[int] | Int[Array, " b"]) -> GraphExamples:
+        """Some of the part's graphs, in the given order."""
+        return GraphExamples(self.graphs, self.numbers[_whole(indices)])
+
+
+def _whole(numbers: Sequence[int] | Int[Array, " k"]) -> Int[Array, " k"]:
+    """As an array; an empty list is one of whole numbers too."""
+    return np.asarray(numbers) if len(numbers) else np.zeros(0, np.int64)
+
+
+def gathered(pointer: Int[Array, " r+1"], chosen: Int[Array, " b"]) -> tuple[Int[Array, " b+1"], Int[Array, " rows"]]:
     """The pointer of the chosen runs one after the other, and the rows that are in them."""
     begin, counts = pointer[chosen], pointer[chosen + 1] - pointer[chosen]
     ends = np.append(0, np.cumsum(counts))
     return ends, np.repeat(begin - ends[:-1], counts) + np.arange(ends[-1])
+
+
+def self_connected(target: Int[Array, " m"], n: int) -> tuple[Int[Array, " n+1"], Int[Array, " m"]]:
+    """Where the edges into each vertex begin if a self-connection ends them, and the place of each of the others.
+
+    Args:
+        target: Vertex $i$ of each edge, ascending.
+        n: Number of vertices.
+    """
+    pointer = np.append(0, np.cumsum(np.bincount(target, minlength=n) + 1))
+    return pointer, np.arange(len(target)) + target  # before edge e into vertex i stand i self-connections

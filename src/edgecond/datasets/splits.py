@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path, PurePosixPath
 
 import numpy as np
@@ -12,9 +13,13 @@ from jaxtyping import Int
 from numpy import ndarray as Array
 
 from edgecond.datasets._files import data_directory, DataError, read_archive, reading
+from edgecond.datasets._names import hint
 from edgecond.datasets.tu import read_table, release_of
 
 FOLDS = 10
+DGCNN = "splits/pytorch_DGCNN_10fold.zip"
+FAIR = "splits/gnn-comparison_{}_splits.json"
+_NONE = np.zeros(0, np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,6 +29,25 @@ class Fold:
     train: Int[Array, " train"]
     validation: Int[Array, " validation"]
     test: Int[Array, " test"]
+
+
+def parts(name: str, split: str, fold: int) -> tuple[Int[Array, " train"], Int[Array, " test"]]:
+    """Numbers of the graphs to train on and of those to test, in one fold of a dataset of Table 3.
+
+    | split | train | test | of |
+    |---|---|---|---|
+    | `stratified` | nine tenths | one tenth | all, by `committed_folds` |
+    | `dgcnn` | nine tenths | one tenth, rounded down | all but mutag, by `dgcnn_folds` |
+    | `fair` | inner training and validation parts | outer test part | nci1, enzymes and dd, by `fair_folds` |
+    | `fair-selection` | inner training part | inner validation part | the same; the outer test part stays unseen |
+    """
+    drawn = {"stratified": committed_folds, "dgcnn": dgcnn_folds, "fair": fair_folds, "fair-selection": fair_folds}
+    if split not in drawn:
+        raise DataError(f"{name} has no split {split!r}: {hint(split, drawn)}")
+    chosen = drawn[split](name)[fold]
+    if split == "fair-selection":
+        return chosen.train, chosen.validation
+    return np.sort(np.append(chosen.train, chosen.validation)), chosen.test
 
 
 def stratified_folds(ys: Int[Array, " graphs"], count: int = FOLDS, seed: int = 0) -> tuple[Fold, ...]:
@@ -37,7 +61,26 @@ def stratified_folds(ys: Int[Array, " graphs"], count: int = FOLDS, seed: int = 
     if least < count:
         raise DataError(f"{count} stratified folds need at least {count} graphs of each class: found {least} of one.")
     folds = StratifiedKFold(count, shuffle=True, random_state=seed).split(np.zeros(len(ys)), ys)
-    return tuple(Fold(train, np.zeros(0, np.int64), test) for train, test in folds)
+    return tuple(Fold(train, _NONE, test) for train, test in folds)
+
+
+def committed_folds(name: str) -> tuple[Fold, ...]:
+    """The stratified folds of a dataset of Table 3 as they were drawn once, whatever scikit-learn draws one day.
+
+    From `folds/NAME.txt` in this package, where each graph in turn has a digit: the number of its test fold.
+    """
+    graphs = release_of(name).graphs
+    path = files("edgecond.datasets") / "folds" / f"{name}.txt"
+    lines = path.read_text("ascii").split()
+    text = "".join(lines)
+    if len(text) != graphs or not text.isdecimal():
+        raise DataError(
+            f"{path} must hold a digit for each of the {graphs} graphs of {name}: "
+            f"found {len(lines)} lines of {len(text)} signs."
+        )
+    number = np.array(list(text), np.int64)
+    numbers = [np.flatnonzero(number == fold) for fold in range(FOLDS)]
+    return tuple(Fold(np.flatnonzero(number != fold), _NONE, test) for fold, test in enumerate(numbers))
 
 
 def dgcnn_folds(name: str) -> tuple[Fold, ...]:
@@ -49,18 +92,23 @@ def dgcnn_folds(name: str) -> tuple[Fold, ...]:
     release = release_of(name)
     if name == "mutag":
         raise DataError("the folds of DGCNN number the graphs of mutag11, which has another order than mutag.")
-    path = _split_file(name, "pytorch_DGCNN_10fold.zip")
+    path = _split_file(
+        name, DGCNN, "Pack the folders data/NAME/10fold_idx of https://github.com/muhanzhang/pytorch_DGCNN into it."
+    )
     stem = f"{release.file.removesuffix('_ETH')}/"
-    files = {"/".join(PurePosixPath(file).parts[-2:]): data for file, data in read_archive(path).items()}
+    texts = {
+        "/".join([part for part in PurePosixPath(file).parts if part != "10fold_idx"][-2:]): data
+        for file, data in read_archive(path).items()
+    }
     folds = []
     for number in range(1, FOLDS + 1):
         parts = {}
         for part in ("train", "test"):
             file = f"{stem}{part}_idx-{number}.txt"
-            if file not in files:
+            if file not in texts:
                 raise DataError(f"{path} must hold {file}, which is not there.")
-            parts[part] = np.sort(read_table(f"{path}, {file}", files[file], np.int64, 1)[:, 0])
-        folds.append(Fold(parts["train"], np.zeros(0, np.int64), parts["test"]))
+            parts[part] = np.sort(read_table(f"{path}, {file}", texts[file], np.int64, 1)[:, 0])
+        folds.append(Fold(parts["train"], _NONE, parts["test"]))
     return _checked_folds(path, folds, release.graphs)
 
 
@@ -72,7 +120,7 @@ def fair_folds(name: str) -> tuple[Fold, ...]:
     release = release_of(name)
     if name not in ("nci1", "enzymes", "dd"):
         raise DataError(f"the fair protocol has public folds of nci1, enzymes and dd: got {name}.")
-    path = _split_file(name, f"gnn-comparison_{release.file}_splits.json")
+    path = _split_file(name, FAIR.format(release.file), f"Run `edgecond fetch {name}`.")
     with reading(path):
         text = path.read_bytes()
     try:
@@ -89,13 +137,10 @@ def fair_folds(name: str) -> tuple[Fold, ...]:
     return _checked_folds(path, folds, release.graphs)
 
 
-def _split_file(name: str, file: str) -> Path:
-    path = data_directory() / "tu" / "splits" / file
+def _split_file(name: str, file: str, advice: str) -> Path:
+    path = data_directory() / "tu" / file
     if not path.is_file():
-        raise DataError(
-            f"the public folds of {name} need {path}, which is not there. "
-            "Set EDGECOND_DATA to the directory that holds your copy in tu/splits."
-        )
+        raise DataError(f"the public folds of {name} need {path}, which is not there. {advice}")
     return path
 
 

@@ -13,8 +13,8 @@ A dataset NAME is a folder or a zip file of texts with one line per row, vertice
 
 from __future__ import annotations
 
-import difflib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
 import numpy as np
@@ -22,6 +22,7 @@ from jaxtyping import Float, Int
 from numpy import ndarray as Array
 
 from edgecond.datasets._files import data_directory, DataError, digest, read_archive, reading, sha256
+from edgecond.datasets._names import hint
 from edgecond.datasets.graphs import Graphs
 
 _PARTS = (
@@ -68,31 +69,47 @@ must be those with the labels of Shervashidze et al. (1 single, 2 double, 3 trip
 
 
 def load(name: str) -> Graphs:
-    """A dataset of `RELEASES` from the folder or zip file in `EDGECOND_DATA/tu`, with the counts of Table 3."""
-    release = release_of(name)
-    folder = data_directory() / "tu"
-    path = folder / release.file
-    if not path.is_dir():
-        path = folder / f"{release.file}.zip"
-        if not path.is_file():
-            raise DataError(
-                f"{name} needs {path}, or a folder {release.file} beside it, and neither is there. "
-                "Set EDGECOND_DATA to the directory that holds your copy in tu."
-            )
-    graphs = read(path)
+    """A dataset of `RELEASES` from the folder or zip file in `EDGECOND_DATA/tu`, with the counts of Table 3.
+
+    The last two are remembered as long as their files stay as they are: the folds of a dataset share one copy.
+    """
+    path = place_of(name)
+    if not path.exists():
+        raise DataError(
+            f"{name} needs {path}, or a folder {path.stem} beside it, and neither is there. "
+            f"Run `edgecond fetch {name}`, or set EDGECOND_DATA to the directory that holds your copy in tu."
+        )
+    with reading(path):
+        states = [file.stat() for file in (path, *(sorted(path.iterdir()) if path.is_dir() else ()))]
+    return _remembered(name, path, tuple((state.st_mtime_ns, state.st_size) for state in states))
+
+
+@lru_cache(maxsize=2)
+def _remembered(name: str, path: Path, state: tuple[tuple[int, int], ...]) -> Graphs:
+    return read_release(name, path)
+
+
+def place_of(name: str) -> Path:
+    """The folder of a dataset in `EDGECOND_DATA/tu` or, if there is none, its zip file, which need not be there."""
+    path = data_directory() / "tu" / release_of(name).file
+    return path if path.is_dir() else path.with_suffix(".zip")
+
+
+def read_release(name: str, path: Path) -> Graphs:
+    """The dataset of this name from a folder or zip file that must have the counts of Table 3."""
+    release, graphs = release_of(name), read(path)
     found = Release(release.file, len(graphs), len(graphs.classes), len(graphs.vertex_values), len(graphs.edge_values))
     if found != release:
-        hint = " TU's own release lacks the edge labels." if release.edge_labels and not found.edge_labels else ""
-        raise DataError(f"{path} must hold {_counts(release)}: found {_counts(found)}.{hint}")
-    return graphs
+        plain = release.edge_labels and not found.edge_labels
+        why = f" TU's own release lacks the edge labels: remove it and run `edgecond fetch {name}`." if plain else ""
+        raise DataError(f"{path} must hold {_counts(release)}: found {_counts(found)}.{why}")
+    return replace(graphs, name=name)
 
 
 def release_of(name: str) -> Release:
     """The release that a name stands for."""
     if name not in RELEASES:
-        near = difflib.get_close_matches(name.lower(), RELEASES, cutoff=0.5)
-        hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(RELEASES)}."
-        raise DataError(f"there is no dataset of graphs {name!r}: {hint}")
+        raise DataError(f"there is no dataset of graphs {name!r}: {hint(name, RELEASES)}")
     return RELEASES[name]
 
 
@@ -150,22 +167,28 @@ def read(path: Path) -> Graphs:
     source, target = lines[order].T - 1
     graph = membership[target]
     vertex_labels, vertex_values = categories("node_labels", n, vertices)
-    return Graphs(
-        name,
-        ys,
-        classes,
-        vertex_pointer,
-        np.searchsorted(graph, np.arange(g + 1)),
-        source - vertex_pointer[graph],
-        target - vertex_pointer[graph],
-        vertex_labels,
-        vertex_values,
-        edge_labels[order],
-        edge_values,
-        table("node_attributes", np.float64, n, vertices, columns=None),
-        edge_attributes[order],
-        table("graph_attributes", np.float64, g, f"graphs of {name}_graph_indicator.txt", columns=None),
-        digest({f"{name}_{part}.txt": sha256(data) for part, data in files.items()}),
+    arrays = {
+        "ys": ys,
+        "classes": classes,
+        "vertex_pointer": vertex_pointer,
+        "edge_pointer": np.searchsorted(graph, np.arange(g + 1)),
+        "source": source - vertex_pointer[graph],
+        "target": target - vertex_pointer[graph],
+        "vertex_labels": vertex_labels,
+        "vertex_values": vertex_values,
+        "edge_labels": edge_labels[order],
+        "edge_values": edge_values,
+        "vertex_attributes": table("node_attributes", np.float64, n, vertices, columns=None),
+        "edge_attributes": edge_attributes[order],
+        "attributes": table("graph_attributes", np.float64, g, f"graphs of {name}_graph_indicator.txt", columns=None),
+    }
+    return Graphs(name, **arrays, digest=_digest(arrays))
+
+
+def _digest(arrays: dict[str, Array]) -> str:
+    """Of the numbers, not of the text: files packed anew, or with their edges in another order, are the same data."""
+    return digest(
+        {name: sha256(array.astype(array.dtype.newbyteorder("<")).tobytes()) for name, array in arrays.items()}
     )
 
 

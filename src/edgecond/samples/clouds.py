@@ -1,10 +1,9 @@
-"""From clouds to samples: augment, build the pyramid, label its edges; a batch at a time (Section 3.4)."""
+"""Samples of point clouds: augment, build the pyramid, label its edges; a batch at a time (Section 3.4)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -15,6 +14,7 @@ from torch import Tensor
 from edgecond.graph import Cloud, Graph, Labels, Pyramid, Sample
 from edgecond.labels import label_edges
 from edgecond.pyramid import cloud_pyramid, input_signal, Level, Levels, Resolutions
+from edgecond.samples import generator, Indices
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,76 +83,32 @@ class _Examples(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Batches:
-    """The batches of any epoch, in any order and from any process.
-
-    An epoch visits all examples in batches of nearly equal size. Which examples make a batch depends on seed, epoch and
-    the number of the batch alone, and how an example is augmented on seed, epoch and the number of the example.
+class CloudSource:
+    """Samples of clouds, which are built as they are needed.
 
     Args:
         examples: Clouds and their classes.
         build: What makes a sample of them, a `Builder`.
-        size: Examples in a batch, at most.
         augment: Makes a random variant of a cloud, as in `partial(augment, drop=0)`; none for the clouds themselves.
-        shuffle: Visit the examples in a new order in each epoch.
+            How an example is augmented depends on seed, epoch and the number of the example.
         seed: What chance depends on.
-        share: The part of every batch that is wanted, number r of s as (r, s): several processes may train as one.
     """
 
     examples: _Examples
     build: Callable[[Sequence[Cloud], Sequence[int]], Sample]
-    size: int
     augment: Callable[[Cloud, np.random.Generator], Cloud] | None = None
-    shuffle: bool = True
     seed: int = 0
-    share: tuple[int, int] = (0, 1)
-
-    def __post_init__(self) -> None:
-        if self.size < 1:
-            raise ValueError(f"a batch holds at least one example: got a size of {self.size}.")
-        if len(self) and len(self.examples) // len(self) < self.share[1]:
-            raise ValueError(
-                f"every process needs a share of every batch: the smallest has {len(self.examples) // len(self)} "
-                f"examples for {self.share[1]} processes. Start fewer, or choose larger batches."
-            )
 
     def __len__(self) -> int:
-        return -(-len(self.examples) // self.size)
+        return len(self.examples)
 
-    def indices(self, epoch: int, number: int) -> Int[np.ndarray, " b"]:
-        """The examples of a batch, or of the share of it that is wanted."""
-        if not 0 <= number < len(self):
-            raise IndexError(f"an epoch has batches 0 to {len(self) - 1}: got {number}.")
-        n, count = len(self.examples), len(self)
-        order = _shuffled(n, self.seed, epoch) if self.shuffle else np.arange(n)
-        batch = order[n * number // count : n * (number + 1) // count]
-        r, shares = self.share
-        return batch[len(batch) * r // shares : len(batch) * (r + 1) // shares]
-
-    def sample(self, indices: Sequence[int] | Int[np.ndarray, " b"], epoch: int) -> Sample:
+    def sample(self, indices: Indices, epoch: int) -> Sample:
         """These examples as they look in an epoch."""
         examples = [self.examples[int(index)] for index in indices]
         clouds = [cloud for cloud, _ in examples]
         if self.augment is not None:
             clouds = [
-                self.augment(cloud, _rng(self.seed, epoch, int(index)))
+                self.augment(cloud, generator(self.seed, epoch, int(index)))
                 for cloud, index in zip(clouds, indices, strict=True)
             ]
         return self.build(clouds, [y for _, y in examples])
-
-    def batch(self, epoch: int, number: int) -> Sample:
-        """One batch of an epoch."""
-        return self.sample(self.indices(epoch, number), epoch)
-
-    def epoch(self, epoch: int) -> Iterator[Sample]:
-        """All batches of an epoch, one after the other."""
-        return (self.batch(epoch, number) for number in range(len(self)))
-
-
-def _rng(seed: int, *key: int) -> np.random.Generator:
-    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
-
-
-@lru_cache(maxsize=4)
-def _shuffled(count: int, seed: int, epoch: int) -> Int[np.ndarray, " n"]:
-    return _rng(seed, epoch).permutation(count)

@@ -1,22 +1,21 @@
-"""Clouds become samples that networks accept; batches depend on seed, epoch and number alone."""
+"""Clouds become samples that networks accept."""
 
 from __future__ import annotations
 
 import pickle
 from functools import partial
-from multiprocessing import get_context
 
 import pytest
 import torch
-import torch.utils._pytree as pytree
 
 from edgecond.augment import augment
-from edgecond.graph import Cloud, collate, Graph, Labels, Sample
+from edgecond.graph import Cloud, collate, Graph
 from edgecond.labels import distinct_offsets, label_edges, LABELLINGS
 from edgecond.network import Network
 from edgecond.notation import Architecture
 from edgecond.pyramid import cloud_pyramid, levels_of
-from edgecond.samples import Batches, build, Builder
+from edgecond.samples.clouds import build, Builder, CloudSource
+from tests.pyramids import same
 from tests.sentences import refused
 
 CLOUDS = Architecture("C(4)-MP(0.5,1)-C(6)-GAP-FC(3)")
@@ -36,27 +35,6 @@ def random_images(count: int = 3) -> list[Cloud]:
     """Pictures of one grid, which they share."""
     generator = torch.Generator().manual_seed(0)
     return [Cloud(GRID, torch.rand(64, 1, generator=generator)) for _ in range(count)]
-
-
-def same(one: Sample | Graph, other: Sample | Graph) -> bool:
-    """Whether two samples or graphs agree in every number, the labels edge by edge."""
-    leaves = [
-        pytree.tree_leaves(pytree.tree_map(_edge_by_edge, sample, is_leaf=lambda part: isinstance(part, Labels)))
-        for sample in (one, other)
-    ]
-    return all(a is b is None or a.equal(b) for a, b in zip(*leaves, strict=True))
-
-
-def _edge_by_edge(part: Labels | torch.Tensor) -> torch.Tensor:
-    return part.per_edge(part.values) if isinstance(part, Labels) else part
-
-
-def batches(**options) -> Batches:
-    examples = [(cloud, i % 3) for i, cloud in enumerate(random_clouds(11))]
-    return Batches(examples, Builder(LEVELS), size=4, augment=partial(augment, noise=0.01), **options)
-
-
-# Samples
 
 
 @pytest.mark.parametrize("labelling", LABELLINGS)
@@ -148,75 +126,13 @@ def test_every_cloud_needs_a_class():
         build([], [], LEVELS)
 
 
-# Batches
-
-
-def test_an_epoch_visits_every_example_once_in_batches_of_nearly_equal_size():
-    """By hand: 11 examples in batches of at most 4 are 3 batches of 3 or 4."""
-    ours = batches()
-    parts = [ours.indices(0, number).tolist() for number in range(len(ours))]
-
-    assert sorted(map(len, parts)) == [3, 4, 4]
-    assert sorted(index for part in parts for index in part) == list(range(11))
-    assert [len(sample.y) for sample in ours.epoch(0)] == [len(part) for part in parts]
-
-
-def test_a_batch_depends_on_seed_epoch_and_number_alone():
-    """Asked for in any order, of any copy."""
-    ours, copy = batches(seed=5), pickle.loads(pickle.dumps(batches(seed=5)))
-
-    forwards = {(epoch, number): ours.batch(epoch, number) for epoch in (0, 1) for number in range(3)}
-
-    assert all(same(copy.batch(*key), forwards[key]) for key in reversed(forwards))
-    assert not same(ours.batch(0, 0), ours.batch(1, 0))
-    assert not same(ours.batch(0, 0), batches(seed=6).batch(0, 0))
-
-
-@pytest.mark.slow
-def test_worker_processes_build_the_same_batches():
-    ours = batches()
-    with get_context("spawn").Pool(2) as pool:
-        theirs = pool.starmap(ours.batch, [(1, number) for number in range(3)])
-
-    assert all(same(a, b) for a, b in zip(theirs, ours.epoch(1), strict=True))
-
-
-def test_an_example_looks_the_same_in_whatever_company_it_comes():
+def test_an_example_is_augmented_by_its_number_and_the_epoch_in_whatever_company_it_comes():
     """So that batches can be divided among processes: half and half make the whole."""
-    ours = batches()
-    indices = ours.indices(2, 1)
+    examples = [(cloud, i % 3) for i, cloud in enumerate(random_clouds(11))]
+    source = CloudSource(examples, Builder(LEVELS), partial(augment, noise=0.01), seed=3)
 
-    halves = [ours.sample(indices[:2], 2), ours.sample(indices[2:], 2)]
+    halves = [source.sample([7, 2], 4), source.sample([0, 9, 4], 4)]
 
-    assert same(collate(halves), ours.batch(2, 1))
-
-
-def test_without_shuffling_and_augmentation_an_epoch_is_the_examples_in_order():
-    clouds = random_clouds(5)
-    plain = Batches([(cloud, y) for y, cloud in enumerate(clouds)], Builder(LEVELS), size=5, shuffle=False)
-
-    assert same(plain.batch(3, 0), build(clouds, range(5), LEVELS))
-
-
-def test_shares_of_a_batch_make_up_the_batch():
-    """Three processes that train as one: a batch of four is split one after the other, each example as it was."""
-    shares = [batches(share=(r, 3)) for r in range(3)]
-
-    for number in range(3):
-        whole = batches().batch(2, number)
-        assert same(whole, collate([share.batch(2, number) for share in shares]))
-
-
-def test_every_process_needs_a_share_of_every_batch():
-    with refused(
-        "every process needs a share of every batch: the smallest has 3 examples for 4 processes. "
-        "Start fewer, or choose larger batches."
-    ):
-        batches(share=(0, 4))
-
-
-def test_batches_have_a_size_and_a_number():
-    with refused("a batch holds at least one example: got a size of 0."):
-        Batches([], Builder(LEVELS), size=0)
-    with refused("an epoch has batches 0 to 2: got 3.", IndexError):
-        batches().batch(0, 3)
+    assert same(collate(halves), source.sample([7, 2, 0, 9, 4], 4))
+    assert not same(source.sample([7], 4), source.sample([7], 5))
+    assert not same(source.sample([7], 4), CloudSource(examples, Builder(LEVELS), source.augment, 4).sample([7], 4))

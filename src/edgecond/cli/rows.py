@@ -1,0 +1,124 @@
+"""Verbs that rerun the paper's rows, and print its tables beside what was rerun."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from edgecond.cli._app import app
+from edgecond.cli.running import folds
+from edgecond.console import print_table, users_errors
+
+
+@app.command()
+def reproduce(
+    row: Annotated[str, typer.Argument(help="A row of `edgecond list`.")],
+    fold: Annotated[
+        list[int] | None, typer.Option(help="A test fold, from 0; may be repeated. All by default.")
+    ] = None,
+    seed: Annotated[list[int] | None, typer.Option(help="A seed; may be repeated.")] = None,
+    jobs: Annotated[int, typer.Option(min=1, help="Folds to run side by side, one thread each.")] = 1,
+    epochs: Annotated[int | None, typer.Option(min=1, help="Instead of the paper's.")] = None,
+    workers: Annotated[int, typer.Option(min=0, help="Processes that build batches ahead.")] = 0,
+    resume: Annotated[
+        bool, typer.Option("--resume/--anew", help="Go on with a run that was stopped, or begin again.")
+    ] = True,
+    runs: Annotated[Path, typer.Option(help="Directory of checkpoints.")] = Path("runs"),
+    results: Annotated[Path, typer.Option(help="Directory of records.")] = Path("results"),
+) -> None:
+    """Rerun a row of the paper and write a record per fold. A run that was stopped is taken up where it stood.
+
+    Under torchrun several processes train as one: torchrun --nproc-per-node 2 -m edgecond reproduce modelnet10/ecc
+
+    Example: edgecond reproduce sydney/ecc --jobs 2
+    """
+    from edgecond import experiment
+    from edgecond.recipe import find
+
+    with users_errors():
+        recipe = find(row)
+    told = [*[metric for claim in recipe.paper for metric in claim.metrics], "accuracy", "train_accuracy"]
+    wanted = [(f, s) for s in seed or [0] for f in (range(recipe.folds) if fold is None else fold)]
+    options = {"epochs": epochs, "workers": workers, "runs": runs, "results": results}
+    folds(["reproduce", row], recipe, partial(experiment.reproduce, recipe), wanted, jobs, resume, told, options)
+
+
+@app.command()
+def fair(
+    dataset: Annotated[str, typer.Argument(help="nci1, enzymes or dd.")],
+    fold: Annotated[list[int] | None, typer.Option(help="An outer fold, from 0; may be repeated.")] = None,
+    seed: Annotated[list[int] | None, typer.Option(help="A seed; may be repeated.")] = None,
+    jobs: Annotated[int, typer.Option(min=1, help="Folds to run side by side, one thread each.")] = 1,
+    epochs: Annotated[int | None, typer.Option(min=1, help="Instead of the paper's.")] = None,
+    workers: Annotated[int, typer.Option(min=0, help="Processes that build batches ahead.")] = 0,
+    resume: Annotated[
+        bool, typer.Option("--resume/--anew", help="Go on with a run that was stopped, or begin again.")
+    ] = True,
+    runs: Annotated[Path, typer.Option(help="Directory of checkpoints.")] = Path("runs"),
+    results: Annotated[Path, typer.Option(help="Directory of records.")] = Path("results"),
+) -> None:
+    """Assess ECC by the protocol of Errica et al.: in each outer fold, select a network by validation, then test it.
+
+    Example: edgecond fair enzymes --jobs 2
+    """
+    from edgecond import fair as protocol
+
+    if dataset not in protocol.QUOTED:
+        typer.echo(f"the protocol has public folds of {', '.join(protocol.QUOTED)}: got {dataset}.", err=True)
+        raise typer.Exit(2)
+    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        typer.echo("this protocol runs folds side by side: use --jobs instead of torchrun.", err=True)
+        raise typer.Exit(2)
+    recipe = protocol.candidate(dataset, "ecc", "fair")
+    wanted = [(f, s) for s in seed or [0] for f in (range(protocol.FOLDS) if fold is None else fold)]
+    options = {"epochs": epochs, "workers": workers, "runs": runs, "results": results}
+    work = partial(protocol.assess, dataset)
+    folds(["fair", dataset], recipe, work, wanted, jobs, resume, [protocol.METRIC, "train_accuracy"], options)
+
+
+@app.command()
+def table(
+    number: Annotated[str, typer.Argument(help="The table's number in the paper, or fair.")],
+    results: Annotated[Path, typer.Option(help="Directory of records.")] = Path("results"),
+) -> None:
+    """Print a table of the paper beside what has been rerun so far.
+
+    Example: edgecond table 1
+    """
+    from edgecond.report import entries, tables
+
+    if number == "fair":
+        _table_of_the_fair_protocol(results)
+        return
+    found = entries(int(number), results) if number.isdecimal() else []
+    if not found:
+        typer.echo(f"the tables that are rerun are {', '.join(map(str, tables()))} and fair: got {number}.", err=True)
+        raise typer.Exit(2)
+    rows = []
+    for entry in found:
+        rerun, spread = ("" if x is None else entry.written(x) for x in (entry.rerun, entry.spread))
+        rerun = rerun or ("-" if not entry.folds else "partly")
+        epochs = "" if entry.epochs is None else "-".join(map(str, dict.fromkeys(entry.epochs)))
+        folds = f"{len(entry.folds)}/{entry.recipe.folds}"
+        figure = entry.metric.removesuffix("_votes").removesuffix("_scores").replace("accuracy", "acc")
+        cells = [figure.replace("_", " "), entry.written(entry.paper), rerun, spread, folds, str(entry.seeds), epochs]
+        rows.append([entry.recipe.name, *cells, entry.row])
+    print_table(["row", "figure", "paper", "rerun", "±", "folds", "seeds", "epochs", "in the paper"], rows)
+    typer.echo("±: standard deviation over folds; the figure of a fold is the mean over its seeds.")
+
+
+def _table_of_the_fair_protocol(results: Path) -> None:
+    from edgecond.fair import assessments, QUOTED
+
+    rows = []
+    for found in assessments(results):
+        quoted = ["{:.1f} ± {:.1f}".format(*QUOTED[found.dataset][model]) for model in ("GIN", "ECC")]
+        chosen = {row: found.selected.count(row) for row in dict.fromkeys(found.selected)}
+        selected = ", ".join(f"{row} {count}x" for row, count in chosen.items())
+        rows.append([found.dataset, *quoted, found.rerun, selected])
+    print_table(["dataset", "GIN, quoted", "ECC, quoted", "ECC, rerun", "selected"], rows)
+    typer.echo("±: standard deviation over the ten outer folds. Quoted: Errica et al., ICLR 2020.")

@@ -1,0 +1,109 @@
+"""How the verbs run what takes long: watched, stopped when asked, folds one after the other or side by side."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import Any, TYPE_CHECKING, TypeVar
+
+import typer
+
+from edgecond.console import confusion_table, percentages, progress, until_asked_to_stop, users_errors
+
+if TYPE_CHECKING:
+    from edgecond.model import Learnable, Model
+    from edgecond.recipe import Recipe
+    from edgecond.training import Step
+
+T = TypeVar("T")
+
+
+def watched(name: str, work: Callable[..., T], *given: Any, **options: Any) -> T:
+    """What `work` returns, which is observed by a bar and by whoever asks it to stop."""
+    from edgecond import parallel
+    from edgecond.experiment import Interrupted
+
+    first = parallel.rank() == 0
+    with users_errors(), until_asked_to_stop() as asked, progress(name, seen=first) as (tell, count):
+
+        def observe(step: Step, batches: int, epochs: int) -> bool:
+            tell(step, batches, epochs)
+            return not asked
+
+        try:
+            return work(*given, observe=observe, progress=count, **options)
+        except Interrupted as stopped:
+            typer.echo(f"{name}: {stopped}")
+            raise typer.Exit(130) from None
+
+
+def tell_how_good(model: Model, test: Learnable, looks: int | None = None) -> None:
+    from edgecond import evaluation
+
+    scores, y = model.scores(test, looks), test.ys.numpy()
+    confusion_table(evaluation.confusion(y, evaluation.vote(scores), len(test.classes)), test.classes)
+    figures = evaluation.figures(y, scores, every=model.recipe.input is not None)
+    typer.echo(f"{len(test)} test examples: {percentages(figures)}")
+
+
+def folds(
+    command: list[str],
+    recipe: Recipe,
+    work: Callable[..., dict[str, Any]],
+    wanted: Sequence[tuple[int, int]],
+    jobs: int,
+    resume: bool,
+    told: Sequence[str],
+    options: dict[str, Any],
+) -> None:
+    """Folds and seeds one after the other, or side by side in processes of their own that run the same command."""
+    if jobs > 1 and len(wanted) > 1:
+        prepare(recipe)
+        given = [f"--{name}={value}" for name, value in options.items() if value is not None]
+        raise typer.Exit(side_by_side([*command, "--resume" if resume else "--anew", *given], wanted, jobs))
+
+    from edgecond import parallel
+
+    with parallel.processes():
+        for fold, seed in wanted:
+            name = f"{' '.join(command[1:])} fold {fold} seed {seed}"
+            record = watched(name, work, fold, seed, anew=not resume, **options)
+            if parallel.rank() == 0:
+                typer.echo(f"{name}: {percentages({metric: record['metrics'][metric] for metric in told})}")
+
+
+def prepare(recipe: Recipe) -> None:
+    """The pyramids of graphs, which all folds share."""
+    if recipe.input is None:
+        from edgecond import datasets
+        from edgecond.preparation import preparation
+
+        with users_errors(), progress(recipe.dataset) as (_, count):
+            examples, _ = datasets.load(recipe.dataset, **recipe.options)
+            preparation(recipe, examples, count).training(examples, 0)
+
+
+def side_by_side(command: Sequence[str], wanted: Sequence[tuple[int, int]], jobs: int) -> int:
+    """Each fold in a process of its own, `jobs` at a time, until one fails or is stopped; the first bad status."""
+    import subprocess
+    import sys
+    import time
+
+    running: list[subprocess.Popen[bytes]] = []
+    waiting, status = list(wanted), 0
+
+    def pass_on(kind: int) -> None:
+        for process in running:
+            process.send_signal(kind)
+
+    with until_asked_to_stop(pass_on) as asked:
+        while running or (waiting and not status and not asked):
+            while waiting and len(running) < jobs and not status and not asked:
+                fold, seed = waiting.pop(0)
+                one = [sys.executable, "-m", "edgecond", *command, f"--fold={fold}", f"--seed={seed}"]
+                running.append(subprocess.Popen(one, env={**os.environ, "OMP_NUM_THREADS": "1"}))
+            time.sleep(0.1)
+            ended = [process for process in running if process.poll() is not None]
+            status = status or next((process.returncode for process in ended if process.returncode), 0)
+            running = [process for process in running if process not in ended]
+    return status

@@ -1,0 +1,67 @@
+"""Graphs in the MATLAB format of Shervashidze et al., rewritten in that of TU, which lacks the bonds of NCI1."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jaxtyping import Int
+from numpy import ndarray as Array
+
+from edgecond.datasets._files import new, reading, writing
+
+
+def rewrite(source: Path, target: Path, *, renumber: bool = False) -> None:
+    """Make the zip file `target` in the TU format of a MATLAB file whose sum has been checked.
+
+    The file has a structure per graph, with the labels `nl` of the vertices, the list `al` of the neighbours of each,
+    and the labels `el` of the edges; and a vector of classes.
+
+    Args:
+        source: The MATLAB file.
+        target: The zip file; its name is that of the dataset.
+        renumber: Number the edge labels 0, 1, 2 and so on, instead of keeping the file's.
+    """
+    from scipy.io import loadmat
+
+    with reading(source):
+        tables = [value for value in loadmat(source).values() if isinstance(value, Array)]
+        (graphs,) = [table.ravel() for table in tables if table.dtype.names]
+        (ys,) = [table.ravel() for table in tables if not table.dtype.names]
+        labels = [graph["nl"]["values"][0, 0].ravel() for graph in graphs]
+        edges = [_edges(graph) for graph in graphs]
+    sizes = [len(rows) for rows in labels]
+    first = np.cumsum([0, *sizes])
+    lines = np.concatenate([rows[:, :2] + begin for rows, begin in zip(edges, first[:-1], strict=True)])
+    codes = np.concatenate([rows[:, 2] for rows in edges])
+    if renumber:
+        codes = np.unique(codes, return_inverse=True)[1]
+    texts: dict[str, Iterable[object]] = {
+        "A": [f"{j}, {i}" for j, i in lines],
+        "graph_indicator": np.repeat(np.arange(len(graphs)) + 1, sizes),
+        "graph_labels": ys,
+        "node_labels": np.concatenate(labels),
+        "edge_labels": codes,
+    }
+    name = target.stem
+    with new(target) as path, writing(target), zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for part, rows in texts.items():
+            archive.writestr(f"{name}/{name}_{part}.txt", "".join(f"{row}\n" for row in rows))
+
+
+def _edges(graph: Any) -> Int[Array, "m 3"]:
+    """Source, target and label of each edge, vertices numbered from 1.
+
+    NCI1 has the labels beside the neighbours of each vertex; MUTAG has a row like ours per edge, one way or both.
+    """
+    values = graph["el"]["values"][0, 0]
+    if values.dtype != object:
+        rows = values.astype(np.int64)
+        return np.unique(np.concatenate([rows, rows[:, [1, 0, 2]]]), axis=0)
+    neighbours = [cell.ravel() for cell in graph["al"].ravel()]
+    vertices = np.repeat(np.arange(len(neighbours)) + 1, [len(row) for row in neighbours])
+    codes = [cell.ravel() for cell in values.ravel()]
+    return np.column_stack([vertices, np.concatenate(neighbours), np.concatenate(codes)]).astype(np.int64)

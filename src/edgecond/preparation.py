@@ -1,0 +1,144 @@
+"""What a recipe makes of examples before a network sees them: samples of clouds or of general graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Protocol
+
+from torch import Tensor
+
+from edgecond.augment import augment, orientation
+from edgecond.datasets import DataError, Examples
+from edgecond.datasets.graphs import GraphExamples, Graphs
+from edgecond.graph import Cloud
+from edgecond.labels import check_labelling, distinct_offsets
+from edgecond.pyramid import cloud_pyramid, levels_of
+from edgecond.recipe import Recipe
+from edgecond.samples import Source
+from edgecond.samples.clouds import Builder, CloudSource
+from edgecond.samples.graphs import GraphSource, Pyramids
+from edgecond.samples.store import pyramids
+
+Progress = Callable[[int, int], None]  # graphs whose pyramids are done, of all
+
+
+class Preparation(Protocol):
+    """How samples are made of examples."""
+
+    @property
+    def tensors(self) -> Mapping[str, Tensor]:
+        """What was learned of the data, for the model's file."""
+
+    @property
+    def about(self) -> Mapping[str, Any]:
+        """What a record says of it."""
+
+    def training(self, examples: Any, seed: int, /) -> Source:
+        """Samples to learn from: changed at random, or expanded, where the recipe says so."""
+
+    def look(self, examples: Any, number: int, looks: int, /) -> Source:
+        """Samples to predict from: one of several looks at each example."""
+
+
+def preparation(recipe: Recipe, examples: Examples | GraphExamples, progress: Progress) -> Preparation:
+    """The one for such examples.
+
+    Args:
+        recipe: Says how.
+        examples: To learn from. A one-hot label of clouds has an element for each offset in the first of them.
+        progress: Called while the pyramids of graphs are computed.
+    """
+    if isinstance(examples, GraphExamples):
+        return GraphPreparation(recipe, progress)
+    made = CloudPreparation.of(recipe)
+    if recipe.labels != "one-hot":
+        return made
+    levels = cloud_pyramid([examples.clouds[0]], made.builder.resolutions, strided=made.builder.strided)
+    return CloudPreparation.of(recipe, distinct_offsets(levels))
+
+
+def restored(recipe: Recipe, tensors: Mapping[str, Tensor]) -> Preparation:
+    """The one that a model's file tells of."""
+    if recipe.input is None:
+        return GraphPreparation(recipe)
+    offsets = [tensors[f"offsets.{level}"] for level in range(recipe.network.resolutions) if "offsets.0" in tensors]
+    return CloudPreparation.of(recipe, offsets or None)
+
+
+@dataclass(frozen=True, eq=False)
+class CloudPreparation:
+    """Clouds are augmented for training, and turned about the up-axis for looks (Sections 3.4 and 4.2)."""
+
+    recipe: Recipe
+    builder: Builder
+
+    @staticmethod
+    def of(recipe: Recipe, known: Sequence[Tensor] | None = None) -> CloudPreparation:
+        """That of a recipe; with one-hot labels, for the known offsets of each level."""
+        assert recipe.input is not None
+        check_labelling(recipe.labels)
+        first = recipe.input.resolution, recipe.input.radius
+        levels = levels_of(recipe.network, *first, radius_scale=recipe.radius_scale)
+        return CloudPreparation(recipe, Builder(levels, recipe.labels, strided=recipe.network.strided, known=known))
+
+    @property
+    def tensors(self) -> Mapping[str, Tensor]:
+        return {f"offsets.{level}": offsets for level, offsets in enumerate(self.builder.known or ())}
+
+    @property
+    def about(self) -> Mapping[str, Any]:
+        return {}
+
+    def training(self, examples: Examples, seed: int) -> Source:
+        change, none = self.recipe.augment, type(self.recipe.augment)()
+        vary = None if change == none else partial(augment, **change.model_dump())
+        return CloudSource(examples, self.builder, vary, seed)
+
+    def look(self, examples: Examples | Sequence[tuple[Cloud, int]], number: int, looks: int) -> Source:
+        return CloudSource(examples, self.builder, partial(_turned, turn=number, turns=looks))
+
+
+@dataclass(frozen=True, eq=False)
+class GraphPreparation:
+    """Graphs have several pyramids, all for training, and one for each look (Sections 3.5 and 4.3)."""
+
+    recipe: Recipe
+    progress: Progress = lambda done, total: None
+    _made: dict[str, Pyramids] = field(default_factory=dict, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        check_labelling(self.recipe.labels, graphs=True)
+
+    @property
+    def tensors(self) -> Mapping[str, Tensor]:
+        return {}
+
+    @property
+    def about(self) -> Mapping[str, Any]:
+        return {"pyramids": "+".join(made.digest for made in self._made.values())}
+
+    def training(self, examples: GraphExamples, seed: int) -> Source:
+        return self._source(examples, range(self.recipe.sparsifications))
+
+    def look(self, examples: GraphExamples, number: int, looks: int) -> Source:
+        if looks > self.recipe.sparsifications:
+            raise DataError(
+                f"a graph has {self.recipe.sparsifications} sparsifications to look at in {self.recipe.name}: "
+                f"got {looks} looks. Ask for at most as many."
+            )
+        return self._source(examples, range(number, number + 1))
+
+    def _source(self, examples: GraphExamples, copies: range) -> Source:
+        return GraphSource(self._pyramids(examples.graphs), examples, copies, self.recipe.labels)
+
+    def _pyramids(self, graphs: Graphs) -> Pyramids:
+        if graphs.digest not in self._made:
+            levels, copies = self.recipe.network.resolutions, self.recipe.sparsifications
+            self._made[graphs.digest] = pyramids(graphs, levels, copies, progress=self.progress)
+        return self._made[graphs.digest]
+
+
+def _turned(cloud: Cloud, _: object, *, turn: int, turns: int) -> Cloud:
+    return orientation(cloud, turn, turns)

@@ -8,6 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import nn, Tensor
 
+from edgecond.dropout import Dropout
 from edgecond.graph import Pyramid
 from edgecond.layers import (
     AveragePooling,
@@ -25,7 +26,7 @@ class Convolution(nn.Module):
 
     def __init__(self, conv: ECConv, dropout: float) -> None:
         super().__init__()
-        self.conv, self.norm, self.dropout = conv, nn.BatchNorm1d(conv.d_out), nn.Dropout(dropout)
+        self.conv, self.norm, self.dropout = conv, nn.BatchNorm1d(conv.d_out), Dropout(dropout)
 
     def forward(self, x: Tensor, pyramid: Pyramid, level: int) -> Tensor:
         return self.dropout(torch.relu(self.norm(self.conv(x, pyramid.graphs[level]))))
@@ -91,7 +92,7 @@ class Network(nn.Module):
                     self.layers.append(nn.Sequential(linear, *after))
                     width = d_out
                 case D(p):
-                    self.layers.append(nn.Dropout(p))
+                    self.layers.append(Dropout(p))
                 case MP() | AP():
                     self.layers.append(MaxPooling() if isinstance(layer, MP) else AveragePooling())
                 case GAP() | GMP():

@@ -12,6 +12,8 @@ import torch.distributed as dist
 from torch import nn, Tensor
 from torch.nn.parallel import DistributedDataParallel
 
+from edgecond.dropout import dropout_mask
+
 
 def ranks() -> int:
     """How many processes train together."""
@@ -126,6 +128,10 @@ class _Dropout(nn.Module):
         rows[rank()] = len(input)
         dist.all_reduce(rows)
         before, own, _ = rows.split([rank(), 1, ranks() - rank() - 1])
-        mask = nn.functional.dropout(input.new_ones(int(rows.sum()), *input.shape[1:]), self.p)
+        shape = (int(rows.sum()), *input.shape[1:])
+        on_cpu = input.device.type == "cpu"
+        mask = (
+            dropout_mask(shape, self.p, input.dtype) if on_cpu else nn.functional.dropout(input.new_ones(shape), self.p)
+        )
         start = int(before.sum())
         return input * mask[start : start + int(own)]

@@ -96,7 +96,7 @@ class Training:
         s = self.schedule
         self._joined = parallel.joined(self.network)
         self.optimizer = torch.optim.SGD(
-            self.network.parameters(), lr=s.rate, momentum=s.momentum, weight_decay=s.weight_decay
+            self.network.parameters(), lr=s.rate, momentum=s.momentum, weight_decay=s.weight_decay, fused=True
         )
 
     @property

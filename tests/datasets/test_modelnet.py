@@ -15,7 +15,8 @@ import torch
 
 from edgecond.datasets import DataError, fetch, modelnet
 from edgecond.datasets import load as load_now
-from edgecond.datasets.modelnet import read_off, sample_meshes, sample_surface, scale_to_box
+from edgecond.datasets.formats.surface import sample_surface
+from edgecond.datasets.modelnet import read_off, sample_meshes, scale_to_box
 from edgecond.graph import Cloud
 from tests.sentences import refused
 
@@ -274,23 +275,6 @@ def test_a_mesh_that_is_not_what_it_should_be_is_a_sentence(data: bytes, sentenc
 def test_words_where_numbers_should_be_are_a_sentence(data: bytes):
     with pytest.raises(DataError, match=r"^a\.off is no OFF file that can be read: "):
         read_off(data, "a.off")
-
-
-def test_points_are_sampled_in_proportion_to_area():
-    """By hand: triangles of area 3/2 and 1/2, so three quarters of the points lie on the first, around its centre."""
-    vertices = np.array([[0, 0, 0], [3, 0, 0], [0, 1, 0], [0, 0, 5], [1, 0, 5], [0, 1, 5]], np.float64)
-    points = sample_surface(vertices, np.array([[0, 1, 2], [3, 4, 5]]), 40_000, np.random.default_rng(0))
-
-    first = points[points[:, 2] < 1]
-    assert len(first) / 40_000 == pytest.approx(0.75, abs=0.01)
-    assert (first >= 0).all()
-    assert (first[:, 0] / 3 + first[:, 1] <= 1 + 1e-12).all()
-    np.testing.assert_allclose(first.mean(0), [1, 1 / 3, 0], atol=0.02)
-
-
-def test_a_mesh_without_area_is_a_sentence():
-    with refused("a mesh needs faces with an area to sample points from: 1 faces have none.", DataError):
-        sample_surface(np.zeros((3, 3)), np.array([[0, 1, 2]]), 10, np.random.default_rng(0))
 
 
 def meshes(path: Path, *names: str) -> Path:

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from edgecond.datasets import DataError
-from edgecond.datasets.points import read_cloud
+from edgecond.datasets.formats import Points
+from edgecond.datasets.points import read_cloud, to_cloud
+from tests.sentences import refused
 
 POINTS = np.array([[0.0, 1.0, 2.0, 0.5], [3.0, 4.5, -5.0, 1.0]])
 
@@ -36,7 +38,8 @@ def test_a_matrix_in_numpys_format_is_a_cloud(tmp_path, kind):
     ("name", "content", "sentence"),
     [
         ("cloud.npy", None, "there is none"),
-        ("cloud.obj", b"", "of the kinds .npy, .csv, .txt, .xyz"),
+        ("cloud.doc", b"", "of the kinds .csv, .las, .laz, .npy, .npz, .obj, .off, .pcd, .ply, .pts, .stl, .txt, .xyz"),
+        ("cloud.obj", b"", "cannot be read"),
         ("cloud.npy", b"", "cannot be read"),
         ("cloud.npy", b"\x93NUMPY\x01\x00", "cannot be read"),
         ("cloud.npy", pickle.dumps(POINTS), "cannot be read"),
@@ -63,3 +66,41 @@ def test_an_empty_file_a_vector_and_objects_are_no_cloud(tmp_path, points):
 
     with pytest.raises(DataError, match=r"empty cloud|must have 4 columns|cannot be read"):
         read_cloud(tmp_path / "cloud.npy", 1)
+
+
+def test_a_mesh_has_the_signal_one(tmp_path):
+    """As the shapes of ModelNet (Section 4.2)."""
+    path = tmp_path / "shape.obj"
+    path.write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n")
+
+    assert read_cloud(path, 1).signal.tolist() == [[1]] * 1024
+    with refused(
+        f"{path} must have 5 columns of numbers, x, y, z and 2 of the signal: found x, y, z.",
+        DataError,
+    ):
+        read_cloud(path, 2)
+
+
+def test_columns_are_chosen_by_name_and_none_is_the_constant_one():
+    points = Points(np.zeros((2, 3)), np.array([[1.0, 2, 3], [4, 5, 6]]), ("a", "b", "c"))
+
+    assert to_cloud(points, ("c", "a"), "it").signal.tolist() == [[3, 1], [6, 4]]
+    assert to_cloud(points, (), "it").signal.tolist() == [[1], [1]]
+    with refused("it must have the column d of the signal: it has a, b, c.", DataError):
+        to_cloud(points, ("d",), "it")
+
+
+def test_a_cloud_far_away_keeps_its_shape():
+    """Single precision holds 5.4 million to 0.5, so that the sides of a square of 0.25 would be gone."""
+    square = np.array([[0, 0, 0], [0.25, 0, 0], [0.25, 0.25, 0], [0, 0.25, 0]])
+    points = Points(square + np.array([512_700, 5_403_547, 295]), np.empty((4, 0)), ())
+
+    positions = to_cloud(points, (), "it").positions.numpy()
+
+    np.testing.assert_allclose(positions - positions[0], square, atol=1e-8)
+
+
+def test_a_cloud_nearby_stays_where_it_is():
+    positions = np.array([[30.0, 0, 1], [31, 2, 3]])
+
+    assert to_cloud(Points(positions, np.empty((2, 0)), ()), (), "it").positions.tolist() == positions.tolist()

@@ -28,6 +28,7 @@ from edgecond.datasets._files import (
     sha256,
     write,
 )
+from edgecond.datasets.formats.surface import sample_surface
 from edgecond.graph import Cloud
 
 FOLDS = 1
@@ -229,19 +230,6 @@ def _triangles(rows: list[bytes]) -> Triangles:
             raise ValueError("a face has fewer corners than it promises")
         triangles += [(corners[0], *pair) for pair in pairwise(corners[1:])]
     return np.array(triangles, np.int64).reshape(-1, 3)
-
-
-def sample_surface(vertices: Points, triangles: Triangles, count: int, generator: np.random.Generator) -> Points:
-    """Points spread evenly over a mesh: a triangle is drawn by its area, then a point of it (Section 4.2)."""
-    a, b, c = (vertices[triangles[:, corner]] for corner in range(3))
-    areas = np.linalg.norm(np.cross(b - a, c - a), axis=1) / 2
-    if not areas.sum() > 0:
-        raise DataError(f"a mesh needs faces with an area to sample points from: {len(triangles)} faces have none.")
-    face = generator.choice(len(areas), count, p=areas / areas.sum())
-    u, w = generator.random((2, count, 1))
-    folded = u + w > 1  # the other half of the parallelogram
-    u, w = np.where(folded, 1 - u, u), np.where(folded, 1 - w, w)
-    return a[face] + u * (b - a)[face] + w * (c - a)[face]
 
 
 def sample_meshes(

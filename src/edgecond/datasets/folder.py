@@ -1,0 +1,153 @@
+"""Labelled clouds of one's own: a folder with a sub-folder per class, full of files of points or meshes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from scipy.spatial import cKDTree
+
+from edgecond.datasets import Clouds, Examples
+from edgecond.datasets._files import DataError, digest, Progress, sha256
+from edgecond.datasets.formats import ENDINGS, read_points
+from edgecond.datasets.points import to_cloud
+from edgecond.graph import Cloud
+
+
+@dataclass(frozen=True, eq=False)
+class Folder:
+    """What a folder holds.
+
+    Attributes:
+        examples: The clouds of the files that can be read, made on access, and their classes: the sub-folders.
+        columns: What the signal is: the columns that all of the files have, or none, and then it is the constant 1.
+        skipped: The files that cannot be read, each with the reason, a sentence.
+        ignored: How many files are hidden or of other kinds, as README.txt beside the classes or .DS_Store.
+    """
+
+    examples: Examples
+    columns: tuple[str, ...]
+    skipped: list[tuple[Path, str]]
+    ignored: int
+
+
+@dataclass(frozen=True, eq=False)
+class FolderClouds:
+    """The clouds in some files, each read when it is asked for."""
+
+    paths: Sequence[Path]
+    columns: tuple[str, ...]
+    count: int = 1024
+    seed: int = 0
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    def __getitem__(self, index: int, /) -> Cloud:
+        path = self.paths[index]
+        return to_cloud(read_points(path, count=self.count, seed=self.seed), self.columns, path)
+
+
+def read(path: Path, *, count: int = 1024, seed: int = 0, progress: Progress | None = None) -> Folder:
+    """The labelled clouds of a folder, in the order of the names of classes and files.
+
+    Every file is read once, since the digest is of their contents and the signal of the columns that all have in
+    common, and forgotten again: memory is that of the largest file. A file that cannot be read is skipped and reported.
+    A column that is 0 everywhere is left out: it would stand for an intensity that nobody measured, and of zeros
+    Equation 1 makes nothing but its bias.
+
+    Args:
+        path: The folder.
+        count: Points to sample from a mesh.
+        seed: Of that sampling.
+        progress: Told how many files of how many have been read.
+    """
+    files, ignored = _listed(path)
+    total = sum(map(len, files.values()))
+    sums: dict[str, str] = {}
+    readable: list[tuple[Path, int]] = []
+    skipped: list[tuple[Path, str]] = []
+    common: list[str] | None = None  # the columns of all the files so far
+    alive: set[str] = set()  # ... and those in which some number is not 0
+    for y, paths in enumerate(files.values()):
+        for file in paths:
+            try:
+                points = read_points(file, count=count, seed=seed)
+                sums[_name(file, path)] = sha256(file)
+            except DataError as error:
+                skipped.append((file, str(error)))
+            else:
+                readable.append((file, y))
+                common = [name for name in (points.names if common is None else common) if name in points.names]
+                alive |= {name for name, column in zip(points.names, points.signal.T, strict=True) if column.any()}
+            if progress:
+                progress(len(readable) + len(skipped), total)
+        if not any(label == y for _, label in readable[-1:]):
+            raise DataError(
+                f"{paths[0].parent} must hold a file that can be read: of {len(paths)} there is none, "
+                f"and the first reason is that {skipped[-len(paths)][1]}"
+            )
+    columns = tuple(name for name in common or () if name in alive)
+    clouds = FolderClouds([file for file, _ in readable], columns, count, seed)
+    ys = torch.tensor([y for _, y in readable], dtype=torch.long)
+    examples = Examples(path.resolve().name, tuple(files), clouds, ys, digest(sums), list(sums))
+    return Folder(examples, columns, skipped, ignored)
+
+
+def _listed(path: Path) -> tuple[dict[str, list[Path]], int]:
+    """The files of each class, and how many there are besides."""
+    if not path.is_dir():
+        raise DataError(f"{path} must be a folder with a sub-folder per class: there is none.")
+    folders = sorted(entry for entry in path.iterdir() if entry.is_dir() and not _hidden(entry))
+    if len(folders) < 2:
+        found = f"only {folders[0].name}" if folders else "none"
+        raise DataError(
+            f"{path} must hold two or more sub-folders, each with the files of the class it is named after: "
+            f"it holds {found}."
+        )
+    files, others = {}, sum(entry.is_file() for entry in path.iterdir())
+    for folder in folders:
+        entries = sorted(entry for entry in folder.iterdir() if entry.is_file())
+        kept = [entry for entry in entries if entry.suffix.lower() in ENDINGS and not _hidden(entry)]
+        if not kept:
+            raise DataError(
+                f"{folder} must hold the clouds or meshes of a class, files of the kinds {', '.join(ENDINGS)}: "
+                f"it holds {sum(1 for _ in folder.iterdir())} other files and folders. Fill it, or take it away."
+            )
+        files[_name(folder, path)] = kept
+        others += len(entries) - len(kept)
+    return files, others
+
+
+def _hidden(path: Path) -> bool:
+    return path.name.startswith((".", "__MACOSX"))
+
+
+def _name(path: Path, folder: Path) -> str:
+    """The path in the folder; a letter of an encoding other than UTF-8 is written as its number."""
+    return path.relative_to(folder).as_posix().encode("utf-8", "backslashreplace").decode()
+
+
+def point_spacing(clouds: Clouds, most: int = 64) -> float:
+    """How far a point typically is from the next one: the median over clouds of the median over a cloud's points.
+
+    Resolutions and radii go by it: a radius of this spacing gives every other point a neighbour. Points at the same
+    place count as one.
+
+    Args:
+        clouds: The clouds.
+        most: How many of them to look at; these are spread evenly, and so over the classes of sorted examples.
+    """
+    medians = []
+    for index in np.unique(np.linspace(0, len(clouds) - 1, min(most, len(clouds))).round().astype(int)):
+        places = np.unique(clouds[int(index)].positions.double().numpy(), axis=0)
+        if len(places) > 1:
+            medians.append(np.median(cKDTree(places).query(places, k=2)[0][:, 1]))
+    if not medians:
+        raise DataError(
+            f"the spacing of points needs a cloud with points at two places: among {len(clouds)} clouds there is none."
+        )
+    return float(np.median(medians))

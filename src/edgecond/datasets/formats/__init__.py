@@ -1,0 +1,120 @@
+"""One file of points or of a mesh, in any of the usual formats, becomes numbers: `read_points("tree.ply")`.
+
+A reader is a function that takes the bytes of a file and gives its `Table`, or raises a `ValueError` that says what the
+file must hold and what it holds instead; `_READERS` lists them. The bytes are not trusted: a count in a header is
+compared with the length of the file before anything is allocated for it.
+"""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import Float
+
+from edgecond.datasets._files import DataError
+from edgecond.datasets.formats.surface import draw
+from edgecond.datasets.formats.table import Table
+
+__all__ = ["ENDINGS", "MESHES", "Points", "read_points"]
+
+MESHES = (".obj", ".off", ".stl")
+_READERS = {
+    **dict.fromkeys((".csv", ".pts", ".txt", ".xyz"), "text.read"),
+    ".npy": "arrays.read_npy",
+    ".npz": "arrays.read_npz",
+    ".ply": "ply.read",
+    ".pcd": "pcd.read",
+    ".las": "las.read",
+    ".laz": "las.read",
+    ".obj": "meshes.read_obj",
+    ".off": "meshes.read_off",
+    ".stl": "meshes.read_stl",
+}
+ENDINGS = tuple(sorted(_READERS))
+_MOST = float(np.finfo(np.float32).max)  # what a network can be given
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """The points of a file.
+
+    Attributes:
+        positions: In the unit and the precision of the file: coordinates on Earth have seven digits before the point.
+        signal: What else the file tells of each point, as it stands there: colours from 0 to 255 are not scaled.
+        names: Of the columns of the signal, as `("intensity",)` or `("red", "green", "blue")`. Columns of a table
+            without names are called `column 4` and so on.
+    """
+
+    positions: Float[np.ndarray, "n 3"]
+    signal: Float[np.ndarray, "n k"]
+    names: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.positions)
+
+
+def read_points(path: Path, *, count: int = 1024, seed: int = 0) -> Points:
+    """The points in a file, known by its ending, one of `ENDINGS`.
+
+    The points of a cloud are taken as they are. A mesh is sampled evenly over its surface (Section 4.2), and what it
+    tells of its vertices is interpolated; a mesh without faces is the cloud of its vertices. Equal files give equal
+    points, whatever they are called.
+
+    Args:
+        path: The file.
+        count: Points to sample from a mesh.
+        seed: Of the sampling.
+    """
+    reader = _READERS.get(path.suffix.lower())
+    if reader is None:
+        raise DataError(f"{path} must be a cloud or a mesh in a file of the kinds {', '.join(ENDINGS)}.")
+    if not path.is_file():
+        raise DataError(f"{path} must be a file with a cloud: there is none.")
+    module, _, function = reader.partition(".")
+    read = getattr(import_module(f"{__name__}.{module}"), function)
+    try:
+        data = path.read_bytes()
+        return _points(read(data), count, np.random.default_rng([seed, zlib.crc32(data)]))
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror or error}.") from error
+    except (ValueError, OverflowError, MemoryError, RecursionError) as error:
+        reason = str(error).split("\n")[0].rstrip(".") or "it asks for too much memory"
+        raise DataError(f"{path} cannot be read: {reason}.") from error
+
+
+def _points(table: Table, count: int, generator: np.random.Generator) -> Points:
+    for axis in "xyz":
+        if axis not in table.columns:
+            found = ", ".join(table.columns) or "none"
+            raise ValueError(f"its columns must be x, y, z and perhaps others, and are {found}")
+    names = tuple(name for name in table.columns if name not in ("x", "y", "z"))
+    positions, signal = (_stacked(table, chosen) for chosen in (("x", "y", "z"), names))
+    if not len(positions):
+        raise ValueError("it must hold at least one point, and is an empty cloud")
+    for what, rows in (("position", positions), ("signal", signal)):
+        bad = np.flatnonzero(~(np.abs(rows) <= _MOST).all(1))
+        if len(bad):
+            raise ValueError(
+                f"its numbers must be finite in single precision, and the {what} of point {bad[0]} "
+                f"is {rows[bad[0]].tolist()}"
+            )
+    if len(table.triangles):
+        wrong = table.triangles[(table.triangles < 0) | (table.triangles >= len(positions))]
+        if len(wrong):
+            raise ValueError(
+                f"its faces must be of the vertices 0 to {len(positions) - 1}, and one has the vertex {wrong[0]}"
+            )
+        sample = draw(positions, table.triangles, count, generator)
+        positions, signal = sample.of(positions), sample.of(signal)
+    return Points(positions, signal, names)
+
+
+def _stacked(table: Table, names: tuple[str, ...]) -> Float[np.ndarray, "n k"]:
+    if not names:
+        return np.empty((len(table.columns["x"]), 0))
+    with np.errstate(invalid="ignore"):  # of the NaNs that are refused next, some warn
+        return np.stack([table.columns[name] for name in names], 1).astype(np.float64)

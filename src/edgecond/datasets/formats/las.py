@@ -1,0 +1,104 @@
+"""Laser scans in the format of the ASPRS, .las, and the same compressed, .laz."""
+
+from __future__ import annotations
+
+import io
+import struct
+from importlib import import_module
+
+import numpy as np
+
+from edgecond.datasets._files import MOST_RATIO
+from edgecond.datasets.formats.table import Table
+
+_HEADER = 227  # bytes of the shortest one, of LAS 1.0
+_SIZES = (20, 28, 26, 34, 57, 63, 30, 36, 38, 59, 67)  # bytes of a point in formats 0 to 10
+_COLOURS = {2: 20, 3: 28, 5: 28, 7: 30, 8: 30, 10: 30}  # the byte of a point where they begin
+_RECORD = struct.Struct("<2x16sHH32x")  # before each variable length record: whose, which, how long
+
+
+def read(data: bytes) -> Table:
+    """Positions, the intensity, and the colours in formats that have them; versions 1.0 to 1.4.
+
+    Nothing else: the classes of points, above all, are often what is to be predicted.
+    """
+    if data[:4] != b"LASF" or len(data) < _HEADER:
+        raise ValueError("it must begin with the header of a LAS file, and does not")
+    head, start, records, kind, size, count = struct.unpack_from("<HIIBHI", data, 94)
+    scale, offset = np.frombuffer(data, "<f8", 6, 131).reshape(2, 3)
+    if data[25] >= 4 and head >= 255 and len(data) >= 255:
+        count = struct.unpack_from("<Q", data, 247)[0]
+    compressed, kind = kind & 128, kind & 63
+    if kind >= len(_SIZES) or size < _SIZES[kind]:
+        raise ValueError(f"its points must be of a format from 0 to 10, and are of {kind} with {size} bytes each")
+    if count * size > (MOST_RATIO if compressed else 1) * max(len(data) - start, 0):
+        raise ValueError(
+            f"its {count} points must fit into the file, and have {count * size:,} bytes where "
+            f"{max(len(data) - start, 0):,} are left"
+        )
+    points = _decompressed(data, start, head, records, count, size) if compressed else data[start:]
+    colours = _COLOURS.get(kind, 0)
+    rows = np.frombuffer(
+        points,
+        np.dtype(
+            {
+                "names": ["position", "intensity", "colours"],
+                "formats": [("<i4", 3), "<u2", ("<u2", 3)],
+                "offsets": [0, 12, colours],
+                "itemsize": size,
+            }
+        ),
+        count,
+    )
+    with np.errstate(over="ignore", invalid="ignore"):  # what a damaged header makes infinite is refused later
+        positions = rows["position"] * scale + offset
+    columns = dict(zip("xyz", positions.T, strict=True)) | {"intensity": rows["intensity"]}
+    if colours:
+        columns |= dict(zip(("red", "green", "blue"), rows["colours"].T, strict=True))
+    return Table(columns)
+
+
+def _decompressed(data: bytes, start: int, head: int, records: int, count: int, size: int) -> bytearray:
+    """The points of a .laz file, by lazrs."""
+    try:
+        lazrs = import_module("lazrs")
+    except ImportError:
+        raise ValueError("compressed scans need lazrs, which is not there: pip install 'edgecond[clouds]'") from None
+    how = _laszip(data, head, records)
+    _check_chunks(data, start, size)
+    stream, points = io.BytesIO(data), bytearray(count * size)
+    stream.seek(start)
+    try:
+        lazrs.LasZipDecompressor(stream, how).decompress_many(points)
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:  # lazrs panics on some damaged files, and a panic is no Exception
+        raise ValueError(f"its compressed points must be whole, and are not ({error})") from None
+    return points
+
+
+def _check_chunks(data: bytes, start: int, size: int) -> None:
+    """Points are compressed in chunks, which begin with a plain point; lazrs trusts the number of them in their table.
+
+    The table begins with a version and that number. Its place stands before the points, or where the writer could not
+    go back, as -1 there and at the end of the file.
+    """
+    table = struct.unpack_from("<q", data, start)[0] if start + 8 <= len(data) else 0
+    table = struct.unpack_from("<q", data, len(data) - 8)[0] if table == -1 else table
+    if not start + 8 <= table <= len(data) - 8:
+        raise ValueError("its compressed points must have a table of chunks, and have none in the file")
+    if (chunks := struct.unpack_from("<I", data, table + 4)[0]) * size > len(data):
+        raise ValueError(f"its {chunks} chunks of compressed points must fit into the file, and do not")
+
+
+def _laszip(data: bytes, head: int, records: int) -> bytes:
+    """The record that tells how points are compressed."""
+    for _ in range(records):
+        if head + _RECORD.size > len(data):
+            break
+        user, which, length = _RECORD.unpack_from(data, head)
+        head += _RECORD.size
+        if (user.rstrip(b"\0"), which) == (b"laszip encoded", 22204):
+            return data[head : head + length]
+        head += length
+    raise ValueError("its points are compressed and it must tell how, in a record of LASzip, and does not")

@@ -1,0 +1,85 @@
+"""What a file holds, before it is a cloud: named columns of numbers, and the triangles between its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+from jaxtyping import Float, Int, Shaped
+
+Triangles = Int[np.ndarray, "f 3"]
+
+_SHORT = {"r": "red", "g": "green", "b": "blue", "i": "intensity"}
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Columns of a number per point, or per vertex of the triangles."""
+
+    columns: dict[str, np.ndarray]
+    triangles: Triangles = field(default_factory=lambda: np.empty((0, 3), np.int64))
+
+
+def named(pairs: Iterable[tuple[str, np.ndarray]]) -> dict[str, np.ndarray]:
+    """Columns by their usual names: `R`, `diffuse_red` and `scalar_Red` are all `red`."""
+    columns: dict[str, np.ndarray] = {}
+    for title, column in pairs:
+        name = title.strip(" \t\"'").casefold().removeprefix("scalar_").removeprefix("diffuse_")
+        name = _SHORT.get(name, name)
+        if name in columns:
+            raise ValueError(f"its columns must have different names, and two are called {name!r}")
+        columns[name] = column
+    return columns
+
+
+def unnamed(rows: np.ndarray) -> dict[str, np.ndarray]:
+    """The columns of a matrix: x, y, z, and others called by their number."""
+    if rows.ndim != 2 or rows.shape[1] < 3:
+        raise ValueError(f"it must have columns x, y, z and perhaps others, and is of shape {rows.shape}")
+    return {"xyz"[k] if k < 3 else f"column {k + 1}": rows[:, k] for k in range(rows.shape[1])}
+
+
+def lines(data: bytes, before: int = 0) -> dict[int, str]:
+    """The lines that are not blank by their numbers, with some more lines before them."""
+    rows = enumerate(data.splitlines(), before + 1)
+    return {line: row.decode("latin-1") for line, row in rows if not row.isspace() and row}
+
+
+def numbers(rows: Mapping[int, str]) -> Float[np.ndarray, "n k"]:
+    """Lines of numbers with blanks between, as many in each; at least one line, and each with its number."""
+    for line, row in rows.items():
+        if not row.strip():
+            raise ValueError(f"line {line} must hold numbers, and holds none")
+    try:
+        return np.loadtxt(list(rows.values()), np.float64, comments=None, ndmin=2)
+    except ValueError:
+        width = len(next(iter(rows.values())).split())
+        for line, row in rows.items():
+            words = row.split()
+            for word in words:
+                if not is_number(word):
+                    raise ValueError(f"line {line} must hold numbers, and holds {word[:20]!r}") from None
+            if len(words) != width:
+                raise ValueError(f"line {line} must hold {width} numbers, and holds {len(words)}") from None
+        raise
+
+
+def is_number(word: str | bytes, kind: type = float) -> bool:
+    """Whether a word is a number, or a whole number where `kind` is int."""
+    try:
+        return kind(word) is not None
+    except ValueError:
+        return False
+
+
+def fans(polygons: Sequence[Sequence[int]] | Shaped[np.ndarray, "f c"]) -> Triangles:
+    """Polygons cut into triangles, each a fan around its first corner."""
+    if isinstance(polygons, np.ndarray) and polygons.ndim == 2:
+        if not (np.abs(polygons) <= 2**53).all() or (polygons % 1).any():
+            raise ValueError("the corners of its faces must be whole numbers, and are not")
+        k = np.arange(1, max(polygons.shape[1] - 1, 1))
+        return polygons[:, np.stack([0 * k, k, k + 1], 1)].reshape(-1, 3).astype(np.int64)
+    triangles = [(corners[0], *pair) for corners in polygons for pair in pairwise(corners[1:])]
+    return np.array(triangles, np.int64).reshape(-1, 3)

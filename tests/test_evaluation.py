@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 import torch
-from sklearn.metrics import balanced_accuracy_score, confusion_matrix, f1_score
+from sklearn.metrics import balanced_accuracy_score, confusion_matrix, f1_score, r2_score, roc_auc_score
 
-from edgecond.evaluation import average_scores, confusion, figures, metrics, predict, vote
+from edgecond.evaluation import answers, average_scores, confusion, errors, figures, metrics, predict, vote
 from edgecond.network import Network
 from tests.pyramids import random_batch, random_samples
 
@@ -98,3 +98,30 @@ def test_one_look_may_be_the_first_and_scores_are_averaged_beside_votes():
     assert found["accuracy"] == 1
     assert found["accuracy_votes"] == pytest.approx(1 / 2)
     assert found["accuracy_scores"] == 1
+
+
+def test_answers_are_scored_over_the_questions_that_have_both():
+    """scikit-learn, question by question; the second has one answer alone, the third a blank."""
+    nan = float("nan")
+    y = np.array([[1, 1, 0], [0, 1, nan], [1, 1, 1], [0, 1, 0]])
+    probabilities = np.array([[0.9, 0.5, 0.2], [0.6, 0.5, 0.9], [0.4, 0.5, 0.7], [0.1, 0.5, 0.8]])
+
+    found = answers(y, probabilities)
+
+    known = [0, 2, 3]
+    aucs = [roc_auc_score(y[:, 0], probabilities[:, 0]), roc_auc_score(y[known, 2], probabilities[known, 2])]
+    assert found["roc_auc"] == pytest.approx(np.mean(aucs))
+    assert found["accuracy"] == pytest.approx((2 / 4 + 2 / 3) / 2)
+    assert np.isnan(answers(np.ones((3, 1)), np.ones((3, 1)))["roc_auc"])
+
+
+def test_errors_of_quantities_are_means_over_what_is_known():
+    """scikit-learn for R squared; by hand, errors of 1, 0 and -2 have the root mean square sqrt(5/3)."""
+    y = np.array([[1.0], [2.0], [4.0], [float("nan")]])
+    predicted = np.array([[2.0], [2.0], [2.0], [7.0]])
+
+    found = errors(y, predicted)
+
+    assert found["rmse"] == pytest.approx((5 / 3) ** 0.5)
+    assert found["mae"] == pytest.approx(1)
+    assert found["r2"] == pytest.approx(r2_score(y[:3, 0], predicted[:3, 0]))

@@ -39,7 +39,7 @@ with parallel.processes():
     model = Model.new(recipe, examples, 3)
     batches = model.batches(examples, 3, (parallel.rank(), parallel.ranks()))
     training = Training(model.network.double(), Schedule(3, 0.05, (2,)), 3)
-    steps = [(step.loss, step.correct, step.count) for step in training.steps(Double(Ahead(batches, 0)))]
+    steps = [(step.loss, step.figure, step.count) for step in training.steps(Double(Ahead(batches, 0)))]
     if parallel.rank() == 0:
         weights = {name: value.double().flatten().tolist() for name, value in training.state()[0].items()}
         Path(sys.argv[1]).write_text(json.dumps([steps, weights]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -10,20 +11,23 @@ from numpy.typing import NDArray
 from torch import nn
 
 from edgecond.graph import Sample
+from edgecond.objective import Objective, ONE_CLASS
 
 Scores = NDArray[np.float64]  # (examples, classes)
 Classes = NDArray[np.int64]  # (examples,)
 
 
 @torch.no_grad()
-def predict(network: nn.Module, batches: Iterable[Sample]) -> tuple[Scores, Classes]:
-    """Probabilities of the classes for every sample, and the true classes."""
+def predict(
+    network: nn.Module, batches: Iterable[Sample], objective: Objective = ONE_CLASS
+) -> tuple[Scores, NDArray[Any]]:
+    """What the network says of every sample, probabilities or quantities, and what is true."""
     network.eval()
     device = next(network.parameters()).device
     scores, ys = [], []
     for sample in batches:
         sample = sample.to(device)
-        scores.append(network(sample.x, sample.pyramid).softmax(1).double().cpu())
+        scores.append(objective.outputs(network(sample.x, sample.pyramid)).double().cpu())
         ys.append(sample.y.cpu())
     return torch.cat(scores).numpy(), torch.cat(ys).numpy()
 
@@ -83,3 +87,36 @@ def figures(y: Classes, looks: Sequence[Scores], *, every: bool = True) -> dict[
         for way, taken in (("votes", vote(looks)), ("scores", average_scores(looks))):
             found |= {f"{name}_{way}": value for name, value in metrics(y, taken, classes).items()}
     return found
+
+
+def answers(y: Scores, probabilities: Scores) -> dict[str, float]:
+    """The figures of questions with yes or no: means over the questions that have both answers among the examples.
+
+    Args:
+        y: 1, 0 or NaN for each example and question.
+        probabilities: Of yes.
+    """
+    from sklearn.metrics import average_precision_score, roc_auc_score
+
+    found = []
+    for truth, probability in zip(y.T, probabilities.T, strict=True):
+        known = ~np.isnan(truth)
+        truth, probability = truth[known], probability[known]
+        if 0 < truth.sum() < len(truth):
+            hits = float(((probability > 0.5) == (truth > 0.5)).mean())
+            found.append((roc_auc_score(truth, probability), average_precision_score(truth, probability), hits))
+    means = np.mean(found, axis=0).tolist() if found else [float("nan")] * 3
+    return dict(zip(("roc_auc", "average_precision", "accuracy"), means, strict=True))
+
+
+def errors(y: Scores, predicted: Scores) -> dict[str, float]:
+    """The figures of quantities, means over them: root of the mean squared error, mean absolute error, and $R^2$."""
+    found = []
+    for truth, guess in zip(y.T, predicted.T, strict=True):
+        known = ~np.isnan(truth)
+        if known.any():
+            error, spread = (guess - truth)[known], float(truth[known].var())
+            square = float((error**2).mean())
+            found.append((square**0.5, float(np.abs(error).mean()), 1 - square / spread if spread else float("nan")))
+    means = np.mean(found, axis=0).tolist() if found else [float("nan")] * 3
+    return dict(zip(("rmse", "mae", "r2"), means, strict=True))

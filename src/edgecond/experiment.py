@@ -91,7 +91,7 @@ class Run:
         training: The network, and where it stands.
         seconds: Spent so far.
         history: Figures of each epoch that has ended.
-        sums: Loss, hits and examples of the epoch that has not.
+        sums: Loss, figure and examples of the epoch that has not.
     """
 
     directory: Path
@@ -138,7 +138,7 @@ class Run:
         start, saved = time.monotonic() - self.seconds, time.monotonic()
         self._log()
         for step in self.training.steps(batches):
-            new = (step.loss * step.count, step.correct, step.count)
+            new = (step.loss * step.count, step.figure, step.count)
             self.sums = [a + b for a, b in zip(self.sums, new, strict=True)]
             self.seconds = time.monotonic() - start
             if step.last:
@@ -160,8 +160,8 @@ class Run:
             save_checkpoint(self.checkpoint, tensors, about | {"position": position})
 
     def _end_epoch(self, step: Step) -> None:
-        loss, hits, count = self.sums
-        means = {"loss": loss / count, "accuracy": hits / count}
+        loss, figure, count = self.sums
+        means = {"loss": loss / count, self.training.objective.figure: figure / count}
         about = {"rate": step.rate, "seconds": round(self.seconds, 1)}
         self.history.append({"epoch": step.epoch + 1, **means, **about})
         self.sums = [0.0, 0.0, 0.0]
@@ -185,7 +185,8 @@ class Trained:
 
     def metrics(self) -> dict[str, float]:
         """The figures of the last epoch's network, as in the paper: on the test examples, and on the way there."""
-        return {**self.model.figures(self.test), "train_accuracy": self.history[-1]["accuracy"]}
+        figure = self.model.objective.figure
+        return {**self.model.figures(self.test), f"train_{figure}": self.history[-1][figure]}
 
 
 def train(
@@ -199,6 +200,7 @@ def train(
     anew: bool = False,
     observe: Observer = lambda step, batches, epochs: True,
     progress: Progress = lambda done, total: None,
+    parts: tuple[Learnable, Learnable] | None = None,
 ) -> Trained:
     """Train a recipe's network on all folds but one; a run that was stopped is taken up where it stood.
 
@@ -212,15 +214,16 @@ def train(
         anew: Begin from the beginning, whatever is in the directory.
         observe: Called after every step; the run stops, saved, when it returns False.
         progress: Called while the pyramids of graphs are computed.
+        parts: Training and test examples instead of those that the recipe names.
     """
-    examples, test = datasets.load(recipe.dataset, fold, **recipe.options)
+    examples, test = parts or datasets.load(recipe.dataset, fold, **recipe.options)
     with parallel.first_alone():  # pyramids of graphs are computed once, and then read from the cache
         model = Model.new(recipe, examples, seed, progress)
     model.network.to(parallel.device())
     batches = model.batches(examples, seed, (parallel.rank(), parallel.ranks()))
     schedule = Schedule(epochs or recipe.train.epochs, recipe.train.rate, recipe.train.drops)
     made_of = {"recipe": settings(recipe), "data": examples.digest, "fold": fold, "seed": seed}
-    run = Run(directory, made_of, Training(model.network, schedule, seed))
+    run = Run(directory, made_of, Training(model.network, schedule, seed, objective=model.objective))
     if not anew:
         run.take_up()
     run.learn(Ahead(batches, workers), observe)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -18,6 +19,7 @@ from edgecond.datasets import Examples
 from edgecond.datasets.graphs import GraphExamples
 from edgecond.graph import Cloud
 from edgecond.network import Network
+from edgecond.objective import balanced, Objective, OneClass, Quantities, standardised, YesOrNo
 from edgecond.preparation import Preparation, preparation, Progress, restored
 from edgecond.recipe import first_fault, Recipe
 from edgecond.samples import Batches
@@ -42,6 +44,7 @@ class Model:
         widths: Of the input signal, and of the labels at each level.
         preparation: Makes samples of examples.
         network: Scores the classes of samples.
+        objective: What it learns, and what its scores mean.
         about: How it was trained: fold, seed, epochs, digest of the data, versions.
     """
 
@@ -50,6 +53,7 @@ class Model:
     widths: tuple[int, tuple[int, ...]]
     preparation: Preparation
     network: Network
+    objective: Objective
     about: dict[str, Any]
 
     @staticmethod
@@ -69,7 +73,7 @@ class Model:
             torch.manual_seed(seed)
             network = _network(recipe, widths)
         about = {"seed": seed, "data": examples.digest, **made.about}
-        return Model(recipe, examples.classes, widths, made, network, about)
+        return Model(recipe, examples.classes, widths, made, network, _objective(recipe, examples), about)
 
     def batches(self, examples: Learnable, seed: int, share: tuple[int, int] = (0, 1)) -> Batches:
         """What to learn from: the examples in random order, changed or expanded where the recipe says so."""
@@ -78,13 +82,13 @@ class Model:
     def scores(
         self, examples: Learnable | Sequence[tuple[Cloud, int]], looks: int | None = None
     ) -> list[evaluation.Scores]:
-        """The probabilities of the classes for each example, in several looks: those of the recipe by default."""
+        """What the network says of each example, in several looks: those of the recipe by default."""
         looks = self.recipe.looks if looks is None else looks
         found = []
         for look in range(looks):
             source = self.preparation.look(examples, look, looks)
             batches = Batches(source, self.recipe.train.batch, shuffle=False)
-            found.append(evaluation.predict(self.network, batches.epoch(0))[0])
+            found.append(evaluation.predict(self.network, batches.epoch(0), self.objective)[0])
         return found
 
     def figures(self, examples: Learnable, looks: int | None = None) -> dict[str, float]:
@@ -94,6 +98,11 @@ class Model:
         the first sparsification of a graph (Section 4.3).
         """
         scores, y = self.scores(examples, looks), examples.ys.numpy()
+        match self.recipe.task:
+            case "answers":
+                return evaluation.answers(y, np.mean(scores, axis=0))
+            case "quantities":
+                return evaluation.errors(y, np.mean(scores, axis=0))
         return evaluation.figures(y, scores, every=self.recipe.input is not None)
 
     def save(self, path: Path) -> None:
@@ -101,6 +110,7 @@ class Model:
         tensors = {f"network.{name}": value for name, value in self.network.state_dict().items()}
         tensors |= self.preparation.tensors
         about = {"recipe": settings(self.recipe), "classes": self.classes, "widths": self.widths, **self.about}
+        about |= {"objective": asdict(self.objective)}
         save_checkpoint(path, tensors, {"model": about | {"versions": versions()}})
 
     @staticmethod
@@ -124,7 +134,12 @@ def settings(recipe: Recipe) -> dict[str, Any]:
 
 
 def _restored(
-    tensors: dict[str, Tensor], recipe: dict[str, Any], classes: Sequence[str], widths: Sequence[Any], **about: Any
+    tensors: dict[str, Tensor],
+    recipe: dict[str, Any],
+    classes: Sequence[str],
+    widths: Sequence[Any],
+    objective: dict[str, Any],
+    **about: Any,
 ) -> Model:
     made = Recipe(paper=(), **recipe)
     d0, s = int(widths[0]), tuple(map(int, widths[1]))
@@ -132,9 +147,23 @@ def _restored(
     network.load_state_dict(
         {name.removeprefix("network."): value for name, value in tensors.items() if name.startswith("network.")}
     )
+    numbers = {name: tuple(map(float, values)) for name, values in objective.items()}
+    learned = _OBJECTIVES[made.task](**numbers)
     if len(classes) != made.network.classes:
         raise ValueError(f"the network tells {made.network.classes} classes apart, and {len(classes)} have a name.")
-    return Model(made, tuple(map(str, classes)), (d0, s), restored(made, tensors), network, about)
+    return Model(made, tuple(map(str, classes)), (d0, s), restored(made, tensors), network, learned, about)
+
+
+_OBJECTIVES: dict[str, type[Objective]] = {"classes": OneClass, "answers": YesOrNo, "quantities": Quantities}
+
+
+def _objective(recipe: Recipe, examples: Learnable) -> Objective:
+    match recipe.task:
+        case "quantities":
+            return standardised(examples.ys)
+        case "answers":
+            return YesOrNo()
+    return balanced(examples.ys, len(examples.classes)) if recipe.balanced else OneClass()
 
 
 def _network(recipe: Recipe, widths: tuple[int, tuple[int, ...]]) -> Network:

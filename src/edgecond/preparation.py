@@ -131,7 +131,8 @@ class GraphPreparation:
         return self._source(examples, range(number, number + 1))
 
     def _source(self, examples: GraphExamples, copies: range) -> Source:
-        return GraphSource(self._pyramids(examples.graphs), examples, copies, self.recipe.labels)
+        recipe = self.recipe
+        return GraphSource(self._pyramids(examples.graphs), examples, copies, recipe.labels, recipe.attributes)
 
     def _pyramids(self, graphs: Graphs) -> Pyramids:
         if graphs.digest not in self._made:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import tomllib
 from importlib.resources import files
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, ValidationError
 
@@ -86,6 +86,9 @@ class Recipe(_Part):
         network: In the paper's notation.
         input: The input graph of clouds; none for general graphs, which are given.
         labels: Name of the edge labelling.
+        attributes: Whether the signal of general graphs has the vertex attributes beside the labels.
+        task: One class of several, answers to questions with yes or no, or quantities.
+        balanced: Whether rare classes count as much as frequent ones.
         hidden: Hidden widths of the filter networks.
         radius_scale: Factor on all radii.
         identity: Identity connections.
@@ -105,6 +108,9 @@ class Recipe(_Part):
     network: Annotated[Architecture, BeforeValidator(_architecture), PlainSerializer(str)]
     input: Input | None = None
     labels: str = "cartesian+spherical"
+    attributes: bool = False
+    task: Literal["classes", "answers", "quantities"] = "classes"
+    balanced: bool = False
     hidden: tuple[int, ...] = (16, 32)
     radius_scale: float = 1.0
     identity: bool = False

@@ -12,6 +12,7 @@ from torch import nn, Tensor
 
 from edgecond import parallel
 from edgecond.graph import Sample
+from edgecond.objective import Objective, ONE_CLASS
 
 
 class Batches(Protocol):
@@ -53,14 +54,17 @@ class Schedule:
 
 @dataclass(frozen=True)
 class Step:
-    """What one step did: `batch` of `epoch`, both counted from 0, `last` if it ended the epoch."""
+    """What one step did: `batch` of `epoch`, both counted from 0, `last` if it ended the epoch.
+
+    `figure` is a sum over `count` examples of what the objective has people watch: right answers, or squared errors.
+    """
 
     epoch: int
     batch: int
     loss: float
     rate: float
-    correct: int
-    count: int
+    figure: float
+    count: float
     last: bool
 
 
@@ -82,6 +86,7 @@ class Training:
         seed: Of everything random.
         epoch: The epoch of the next step.
         batch: The batch of the next step.
+        objective: What is learned.
     """
 
     network: nn.Module
@@ -89,6 +94,7 @@ class Training:
     seed: int = 0
     epoch: int = 0
     batch: int = 0
+    objective: Objective = ONE_CLASS
     optimizer: torch.optim.SGD = field(init=False)
     _joined: nn.Module = field(init=False, repr=False)
 
@@ -136,21 +142,19 @@ class Training:
         with torch.random.fork_rng():
             torch.manual_seed(mix(self.seed, epoch, batch))
             scores = self._joined(sample.x, sample.pyramid)
-        losses = nn.functional.cross_entropy(scores, sample.y, reduction="sum")
-        correct = (scores.argmax(1) == sample.y).sum()
-        figures = torch.stack([losses.detach(), correct, correct.new_tensor(len(sample.y))])
-        summed, hits, count = parallel.total(figures).tolist()
+        losses, *others = self.objective.measure(scores, sample.y)
+        summed, weight, figure, count = parallel.total(torch.stack([losses.detach(), *others])).tolist()
         if not math.isfinite(summed):
             raise NonFiniteLossError(
                 f"the loss must stay finite: it is {summed} in epoch {epoch + 1}, batch {batch + 1}. "
                 "A lower learning rate is the usual cure; look for non-finite signals in that batch otherwise."
             )
         self.optimizer.zero_grad()
-        (losses * (parallel.ranks() / count)).backward()  # the processes' gradients are averaged
+        (losses * (parallel.ranks() / weight)).backward()  # the processes' gradients are averaged
         self.optimizer.step()
         last = batch + 1 == batches
         self.epoch, self.batch = (epoch + 1, 0) if last else (epoch, batch + 1)
-        return Step(epoch, batch, summed / count, rate, int(hits), int(count), last)
+        return Step(epoch, batch, summed / weight, rate, figure, count, last)
 
 
 def mix(*numbers: int) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 import torch
@@ -193,17 +193,21 @@ class Graphs:
 
 @dataclass(frozen=True, eq=False)
 class GraphExamples:
-    """Some graphs of a dataset with the classes to predict: the training or the test part of a fold.
+    """Some graphs of a dataset with what to predict of them: the training or the test part of a fold.
 
     The counterpart of `Examples`. All parts share the arrays of the one dataset, so a part costs its numbers alone.
 
     Attributes:
         graphs: The whole dataset.
         numbers: Of the graphs that belong to the part, from 0.
+        targets: What to predict of each graph of the dataset instead of its class: numbers, NaN where unknown.
+        outcomes: Names of the classes, or of the targets, instead of the numbers that the file has for classes.
     """
 
     graphs: Graphs
     numbers: Int[Array, " examples"]
+    targets: Float[Array, "graphs t"] | None = None
+    outcomes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         numbers = _whole(self.numbers)
@@ -234,13 +238,13 @@ class GraphExamples:
 
     @property
     def classes(self) -> tuple[str, ...]:
-        """What the file calls each class."""
-        return tuple(map(str, self.graphs.classes.tolist()))
+        """What each class is called, or each target."""
+        return self.outcomes or tuple(map(str, self.graphs.classes.tolist()))
 
     @property
-    def ys(self) -> Int[Tensor, " n"]:
-        """Class of each graph of the part."""
-        return torch.from_numpy(self.graphs.ys[self.numbers])
+    def ys(self) -> Tensor:
+        """Class of each graph of the part, or its targets."""
+        return torch.from_numpy((self.graphs.ys if self.targets is None else self.targets)[self.numbers])
 
     @property
     def digest(self) -> str:
@@ -249,7 +253,7 @@ class GraphExamples:
 
     def take(self, indices: Sequence[int] | Int[Array, " b"]) -> GraphExamples:
         """Some of the part's graphs, in the given order."""
-        return GraphExamples(self.graphs, self.numbers[_whole(indices)])
+        return replace(self, numbers=self.numbers[_whole(indices)])
 
 
 def _whole(numbers: Sequence[int] | Int[Array, " k"]) -> Int[Array, " k"]:

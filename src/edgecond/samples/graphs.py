@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -62,13 +62,21 @@ class Pyramids:
     levels: tuple[PackedLevel, ...]
     digest: str
 
-    def sample(self, graphs: Int[Array, " b"], copies: Int[Array, " b"], labelling: str = "given") -> Sample:
+    def sample(
+        self,
+        graphs: Int[Array, " b"],
+        copies: Int[Array, " b"],
+        labelling: str = "given",
+        *,
+        attributes: bool = False,
+    ) -> Sample:
         """Some pyramids as one sample.
 
         Args:
             graphs: The graph of each, by its number in the dataset.
             copies: The copy of each.
             labelling: Of `GRAPH_LABELLINGS`.
+            attributes: Append the vertex attributes to the signal, which is of vertex labels otherwise.
         """
         chosen = [graphs * self.copies + copies if h else graphs for h in range(len(self.levels))]
         parts = [gathered(level.vertex_pointer, rows) for level, rows in zip(self.levels, chosen, strict=True)]
@@ -77,7 +85,10 @@ class Pyramids:
             torch.from_numpy(level.pool_map[vertices] + np.repeat(coarser[:-1], np.diff(begin)))
             for level, (begin, vertices), (coarser, _) in zip(self.levels, parts, parts[1:], strict=False)
         ]
-        x = self._one_hot[torch.from_numpy(self.graphs.vertex_labels[parts[0][1]])]
+        inside = parts[0][1]
+        x = self._one_hot[torch.from_numpy(self.graphs.vertex_labels[inside])]
+        if attributes:
+            x = torch.cat([x, torch.from_numpy(self.graphs.vertex_attributes[inside]).to(x.dtype)], dim=1)
         return Sample(x, Pyramid(tuple(found), tuple(pool_maps)), torch.from_numpy(self.graphs.ys[graphs]))
 
     def _graph(self, h: int, chosen: Array, begin: Array, vertices: Array) -> Graph:
@@ -109,12 +120,14 @@ class GraphSource:
         examples: Some of its graphs.
         copies: Which copies to visit.
         labelling: Of `GRAPH_LABELLINGS`.
+        attributes: Whether the signal has the vertex attributes too.
     """
 
     pyramids: Pyramids
     examples: GraphExamples
     copies: range
     labelling: str = "given"
+    attributes: bool = False
 
     def __len__(self) -> int:
         return len(self.examples) * len(self.copies)
@@ -122,7 +135,9 @@ class GraphSource:
     def sample(self, indices: Indices, epoch: int) -> Sample:
         """These examples, which look the same in every epoch."""
         copy, example = np.divmod(np.asarray(indices), len(self.examples))
-        return self.pyramids.sample(self.examples.numbers[example], np.asarray(self.copies)[copy], self.labelling)
+        graphs, copies = self.examples.numbers[example], np.asarray(self.copies)[copy]
+        found = self.pyramids.sample(graphs, copies, self.labelling, attributes=self.attributes)
+        return replace(found, y=self.examples.ys[torch.from_numpy(example)])
 
 
 def _pointer(counts: Int[Array, " rows"]) -> Int[Array, " rows+1"]:

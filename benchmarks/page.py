@@ -15,7 +15,7 @@ THREADS = ("1", "2")
 MIB = 2**20
 
 
-def page(layers: dict[str, Any], networks: dict[str, Any]) -> str:
+def page(layers: dict[str, Any], networks: dict[str, Any], pyramids: dict[str, Any] | None = None) -> str:
     """The records as tables."""
     lines = [
         "# Benchmarks",
@@ -70,6 +70,8 @@ def page(layers: dict[str, Any], networks: dict[str, Any]) -> str:
         lines.append(table_row(cells))
     for name, found in networks.items():
         lines += ["", *training_step(name, found)]
+    if pyramids:
+        lines += ["", *coarsening(pyramids)]
     return "\n".join(lines) + "\n"
 
 
@@ -115,6 +117,29 @@ def training_step(name: str, found: dict[str, Any]) -> list[str]:
     ]
 
 
+def coarsening(found: dict[str, Any]) -> list[str]:
+    """The section of pyramids."""
+    first = next(iter(found.values()))
+    lines = [
+        "## Pyramids of whole datasets",
+        "",
+        "All sparsifications of all graphs, computed once and kept; `python -m benchmarks.pyramids`.",
+        "",
+        measured(first),
+        "",
+        f"| | graphs | levels | copies | {first['processes']} processes | of all processors | from the cache | memory |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|",
+    ]
+    for name, row in found.items():
+        counts = [f"{row[count]:,}" for count in ("graphs", "levels", "copies")]
+        times = [f"{row[of]:.{digits}f} s" for of, digits in _TIMES]
+        lines.append(table_row([f"`{name}`", *counts, *times, f"{row['peak_bytes_of_a_process'] / MIB:,.0f} MiB"]))
+    return lines
+
+
+_TIMES = (("seconds", 0), ("processor_seconds", 0), ("seconds_from_cache", 2))
+
+
 def measured(found: dict[str, Any]) -> str:
     """When, on what and with what."""
     versions = ", ".join(f"{name} {number}" for name, number in found["versions"].items())
@@ -154,7 +179,7 @@ def with_summary(text: str, table: str) -> str:
 def write() -> None:
     """Page and table of the records that there are."""
     layers, networks = records.read(records.LAYERS), records.read(records.NETWORK)
-    PAGE.write_text(page(layers, networks))
+    PAGE.write_text(page(layers, networks, records.read(records.PYRAMIDS)))
     README.write_text(with_summary(README.read_text(), summary(layers, networks)))
     print(f"wrote {PAGE.relative_to(records.ROOT)} and the table in {README.name}")
 

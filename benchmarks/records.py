@@ -15,6 +15,7 @@ from edgecond.convolution import native
 ROOT = Path(__file__).parent.parent
 LAYERS = ROOT / "results" / "benchmarks" / "layers.json"
 NETWORK = ROOT / "results" / "benchmarks" / "network.json"
+PYRAMIDS = ROOT / "results" / "benchmarks" / "pyramids.json"
 
 
 def processor() -> str:

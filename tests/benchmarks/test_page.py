@@ -39,7 +39,7 @@ NETWORKS = {
 
 def test_the_page_is_that_of_the_records():
     """`make bench` writes both; nobody edits the page by hand."""
-    assert page.PAGE.read_text() == page.page(LAYERS, records.read(records.NETWORK))
+    assert page.PAGE.read_text() == page.page(LAYERS, records.read(records.NETWORK), records.read(records.PYRAMIDS))
 
 
 def test_the_table_of_the_readme_is_that_of_the_records():

@@ -1,0 +1,60 @@
+"""Pyramids of whole datasets, from graphs to a file in the cache: `python -m benchmarks.pyramids`. The data are needed."""
+
+from __future__ import annotations
+
+import os
+import resource
+import tempfile
+import time
+from typing import Any
+
+from benchmarks import page, records
+from edgecond import datasets
+from edgecond.datasets import GraphExamples
+from edgecond.recipe import find
+from edgecond.samples.store import pyramids
+
+ROWS = ("nci1/ecc", "dd/ecc")
+PROCESSES = 2
+
+
+def measure(row: str) -> dict[str, Any]:
+    """Seconds on the clock, and of all processors, for all pyramids of a row."""
+    recipe = find(row)
+    examples, _ = datasets.load(recipe.dataset, **recipe.options)
+    assert isinstance(examples, GraphExamples)
+    graphs, levels, copies = examples.graphs, recipe.network.resolutions, recipe.sparsifications
+    with tempfile.TemporaryDirectory() as cache:
+        os.environ["EDGECOND_CACHE"] = cache
+        clock, worked = time.perf_counter(), _processor_seconds()
+        pyramids(graphs, levels, copies, jobs=PROCESSES)
+        clock, worked = time.perf_counter() - clock, _processor_seconds() - worked
+        again = time.perf_counter()
+        pyramids(graphs, levels, copies)
+        again = time.perf_counter() - again
+    return {
+        **records.circumstances(),
+        "data": graphs.digest,
+        "graphs": len(graphs),
+        "levels": levels,
+        "copies": copies,
+        "processes": PROCESSES,
+        "seconds": clock,
+        "processor_seconds": worked,
+        "seconds_from_cache": again,
+        "peak_bytes_of_a_process": 1024 * resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss,
+    }
+
+
+def _processor_seconds() -> float:
+    return sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+
+
+if __name__ == "__main__":
+    found = records.read(records.PYRAMIDS)
+    for row in ROWS:
+        print(f"pyramids of {row} ...", flush=True)
+        found[row] = measure(row)
+        print({name: found[row][name] for name in ("seconds", "processor_seconds", "seconds_from_cache")})
+    records.write(records.PYRAMIDS, found)
+    page.write()

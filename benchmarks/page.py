@@ -127,7 +127,7 @@ def coarsening(found: dict[str, Any]) -> list[str]:
         "",
         measured(first),
         "",
-        f"| | graphs | levels | copies | {first['processes']} processes | of all processors | from the cache | memory |",
+        f"| | graphs | levels | copies | {first['processes']} processes | all processors | from the cache | memory |",
         "|---|---:|---:|---:|---:|---:|---:|---:|",
     ]
     for name, row in found.items():

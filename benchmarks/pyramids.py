@@ -1,4 +1,4 @@
-"""Pyramids of whole datasets, from graphs to a file in the cache: `python -m benchmarks.pyramids`. The data are needed."""
+"""Pyramids of whole datasets, from graphs to a file in the cache: `python -m benchmarks.pyramids`; needs the data."""
 
 from __future__ import annotations
 

@@ -6,16 +6,17 @@ import signal
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, TYPE_CHECKING
+from typing import Any, TYPE_CHECKING, TypeVar
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn, track
 
 if TYPE_CHECKING:
     from edgecond.training import Step
 
 Tell = Callable[["Step", int, int], None]  # step, batches per epoch, epochs
+T = TypeVar("T")
 Count = Callable[[int, int], None]  # done, of all
 
 
@@ -71,6 +72,12 @@ def progress(name: str, seen: bool = True) -> Iterator[tuple[Tell, Count]]:
         yield draw, lambda done, total: bar.update(task, total=total, completed=done, say=f"pyramid {done}/{total}")
 
 
+def counted(items: Sequence[T], name: str) -> Iterator[T]:
+    """The items one after the other, with a bar on a terminal that shows how many are left."""
+    err = Console(stderr=True)
+    yield from track(items, name, console=err, transient=True, disable=not err.is_terminal)
+
+
 def _lines(name: str, every: float = 30.0) -> tuple[Tell, Count]:
     start = last = time.monotonic()
     first: int | None = None
@@ -98,6 +105,11 @@ def _say(step: Step, epochs: int) -> str:
 def percentages(figures: Mapping[str, float]) -> str:
     """Figures by name, in per cent."""
     return ", ".join(f"{name} {100 * value:.2f}" for name, value in figures.items())
+
+
+def quantities(figures: Mapping[str, float]) -> str:
+    """Figures by name, as they are."""
+    return ", ".join(f"{name} {value:.4g}" for name, value in figures.items())
 
 
 def print_table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

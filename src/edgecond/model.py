@@ -138,7 +138,7 @@ def _restored(
     recipe: dict[str, Any],
     classes: Sequence[str],
     widths: Sequence[Any],
-    objective: dict[str, Any],
+    objective: dict[str, Any] | None = None,
     **about: Any,
 ) -> Model:
     made = Recipe(paper=(), **recipe)
@@ -147,7 +147,7 @@ def _restored(
     network.load_state_dict(
         {name.removeprefix("network."): value for name, value in tensors.items() if name.startswith("network.")}
     )
-    numbers = {name: tuple(map(float, values)) for name, values in objective.items()}
+    numbers = {name: tuple(map(float, values)) for name, values in (objective or {}).items()}
     learned = _OBJECTIVES[made.task](**numbers)
     if len(classes) != made.network.classes:
         raise ValueError(f"the network tells {made.network.classes} classes apart, and {len(classes)} have a name.")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 
-from edgecond.cli import about, models, rows
+from edgecond.cli import about, models, prediction, rows
 from edgecond.cli._app import app
 
-__all__ = ["about", "app", "main", "models", "rows"]
+__all__ = ["about", "app", "main", "models", "prediction", "rows"]
 
 
 def main() -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from edgecond.cli._app import app
 from edgecond.cli.running import tell_how_good, watched
-from edgecond.console import users_errors
+from edgecond.console import print_table, users_errors
+
+DATA = "data.json"  # where a run says what data of one's own it learned
 
 
 @app.command()
@@ -40,11 +43,22 @@ def demo(
     typer.echo(f"The model and three of the digits are in {out}. Next:")
     typer.echo(f"  edgecond evaluate {out}")
     typer.echo(f"  edgecond predict {out} {examples}/*.npy")
+    typer.echo(f"  edgecond report {out}")
 
 
 @app.command()
 def train(
-    what: Annotated[str, typer.Argument(help="A dataset, or a row of `edgecond list`.")],
+    what: Annotated[
+        str,
+        typer.Argument(
+            help="A dataset, a row of `edgecond list`, or data of your own: a folder with a sub-folder of clouds or "
+            "meshes per class, a CSV of SMILES, a folder or zip of TU files."
+        ),
+    ],
+    smiles: Annotated[str | None, typer.Option(help="Column of the SMILES in a CSV.")] = None,
+    target: Annotated[list[str] | None, typer.Option(help="Column to predict; may be repeated.")] = None,
+    scaffold: Annotated[bool, typer.Option("--scaffold", help="Test molecules of rare scaffolds.")] = False,
+    folds: Annotated[int, typer.Option(min=2, help="Parts of your own data, of which one is tested.")] = 5,
     epochs: Annotated[int | None, typer.Option(min=1, help="Instead of the paper's.")] = None,
     fold: Annotated[int, typer.Option(min=0, help="The fold to test on; the others are learned.")] = 0,
     seed: Annotated[int, typer.Option(min=0, help="Of everything random.")] = 0,
@@ -56,20 +70,49 @@ def train(
 
     Under torchrun several processes train as one: torchrun --nproc-per-node 2 -m edgecond train sydney
 
+    Data of your own are divided into training and test examples, and settings are derived from them and told.
+
     Example: edgecond train sydney --epochs 50
+    Example: edgecond train solubility.csv --target logS
     """
-    from edgecond import experiment, parallel
+    from edgecond import experiment, own, parallel
+    from edgecond.checkpoint import write_whole
     from edgecond.recipe import find
 
+    options: dict[str, Any] = {"epochs": epochs, "workers": workers, "anew": anew}
+    asked: dict[str, Any] = {
+        "smiles": smiles,
+        "target": target or [],
+        "scaffold": scaffold,
+        "folds": folds,
+        "fold": fold,
+        "seed": seed,
+    }
+    name, data = what, None
     with users_errors():
-        recipe = find(what if "/" in what else f"{what}/ecc")
-    directory = out or Path("runs/train", what)
-    options = {"directory": directory, "epochs": epochs, "workers": workers, "anew": anew}
+        if Path(what).exists() and what not in datasets_and_rows():
+            found = own.read(what, **asked)
+            recipe, name, data = found.recipe, found.recipe.name, {"path": str(Path(what).resolve()), **asked}
+            options["parts"] = found.parts
+            typer.echo("\n".join(found.said))
+        else:
+            recipe = find(what if "/" in what else f"{what}/ecc")
+    directory = out or Path("runs/train", name)
     with parallel.processes():
-        trained = watched(what, experiment.train, recipe, fold, seed, **options)
+        trained = watched(name, experiment.train, recipe, fold, seed, directory=directory, **options)
         if parallel.rank() == 0:
+            if data:
+                write_whole(directory / DATA, json.dumps(data).encode())
             tell_how_good(trained.model, trained.test)
-            typer.echo(f"The model is in {directory}.")
+            typer.echo(f"The model is in {directory}; `edgecond report {directory}` shows it on a page.")
+
+
+def datasets_and_rows() -> set[str]:
+    """Names that are no paths, whatever lies in the directory."""
+    from edgecond.datasets import names
+    from edgecond.recipe import recipes
+
+    return {*names(), *recipes()}
 
 
 @app.command()
@@ -84,14 +127,18 @@ def evaluate(
 
     Example: edgecond evaluate runs/train/sydney
     """
-    from edgecond import datasets
+    from edgecond import datasets, own
     from edgecond.model import Model
 
     with users_errors():
         found = Model.load(model)
         recipe = found.recipe
-        number = found.about["fold"] if fold is None else fold
-        _, test = datasets.load(recipe.dataset, number, **recipe.options)
+        number = found.about.get("fold", 0) if fold is None else fold
+        if (model / DATA).is_file():
+            source = json.loads((model / DATA).read_text()) | {"fold": number}
+            _, test = own.read(source.pop("path"), **source).parts
+        else:
+            _, test = datasets.load(recipe.dataset, number, **recipe.options)
     if test.digest != found.about["data"]:
         typer.echo(f"note: this {recipe.dataset} is not the one that was learned, by its digest.", err=True)
     typer.echo(f"{recipe.name}, fold {number}, seed {found.about['seed']}, {found.about['epochs']} epochs")
@@ -99,32 +146,43 @@ def evaluate(
 
 
 @app.command()
-def predict(
+def export(
     model: Annotated[Path, typer.Argument(help="A model file, or the directory of a run.")],
-    clouds: Annotated[list[Path], typer.Argument(help="Files of points: x, y, z and the signal (.npy, .csv, .txt).")],
-    looks: Annotated[int, typer.Option(min=1, help="Orientations of every cloud, whose scores are averaged.")] = 1,
+    to: Annotated[str, typer.Option(help="onnx, or torch for a program of torch.export.")] = "onnx",
+    out: Annotated[Path | None, typer.Option(help="The file to write; beside the model by default.")] = None,
 ) -> None:
-    """Name the class of each cloud, as CSV: file, class, probability.
+    """Write the network of a model for programs without edgecond, and list the inputs that it takes.
 
-    Example: edgecond predict runs/demo runs/demo/examples/*.npy
+    Example: edgecond export runs/demo --to onnx
     """
-    import csv
-    import sys
-
-    import numpy as np
-
-    from edgecond.datasets import DataError
-    from edgecond.datasets.points import read_cloud
-    from edgecond.model import Model
+    from edgecond import export as exported
+    from edgecond.model import FILE, Model
 
     with users_errors():
+        path = out or (model / FILE if model.is_dir() else model).with_suffix(exported.suffix(to))
         found = Model.load(model)
-        if found.recipe.input is None:
-            raise DataError(f"predict takes files of points: {model} is a model of graphs, which evaluate can test.")
-        width = found.widths[0]
-        examples = [(read_cloud(path, width), 0) for path in clouds]
-        scores = np.mean(found.scores(examples, looks), axis=0)
-    rows = csv.writer(sys.stdout, lineterminator="\n")
-    rows.writerow(["file", "class", "probability"])
-    for path, row in zip(clouds, scores, strict=True):
-        rows.writerow([path, found.classes[row.argmax()], f"{row.max():.4f}"])
+        exported.export(found, path, to)
+    typer.echo(path)
+    inputs = exported.signature(found.recipe.network, *found.widths)
+    rows = [[part.name, " x ".join(map(str, part.shape)), part.dtype, part.meaning] for part in inputs]
+    print_table(["input", "shape", "type", "meaning"], rows)
+
+
+@app.command()
+def report(
+    run: Annotated[Path, typer.Argument(help="The directory of a run.")],
+    out: Annotated[Path | None, typer.Option(help="The file to write; RUN/report.html by default.")] = None,
+) -> None:
+    """Write a page about a run: curves, figures, mistakes, pyramid, filters, and how it was made.
+
+    It is a single file that needs nothing but a browser.
+
+    Example: edgecond report runs/demo
+    """
+    from edgecond import own
+    from edgecond.report import write
+
+    with users_errors():
+        data = json.loads((run / DATA).read_text()) if (run / DATA).is_file() else None
+        path = write(run, out, own.read(**data).parts[1] if data else None)
+    typer.echo(f"The report is in {path}.")

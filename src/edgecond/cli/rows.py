@@ -89,7 +89,7 @@ def table(
 
     Example: edgecond table 1
     """
-    from edgecond.report import entries, tables
+    from edgecond.tables import entries, tables
 
     if number == "fair":
         _table_of_the_fair_protocol(results)

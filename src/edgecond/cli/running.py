@@ -8,7 +8,7 @@ from typing import Any, TYPE_CHECKING, TypeVar
 
 import typer
 
-from edgecond.console import confusion_table, percentages, progress, until_asked_to_stop, users_errors
+from edgecond.console import confusion_table, percentages, progress, quantities, until_asked_to_stop, users_errors
 
 if TYPE_CHECKING:
     from edgecond.model import Learnable, Model
@@ -38,12 +38,15 @@ def watched(name: str, work: Callable[..., T], *given: Any, **options: Any) -> T
 
 
 def tell_how_good(model: Model, test: Learnable, looks: int | None = None) -> None:
+    """Figures of a model on test examples; of classes, which are taken for which."""
     from edgecond import evaluation
 
-    scores, y = model.scores(test, looks), test.ys.numpy()
-    confusion_table(evaluation.confusion(y, evaluation.vote(scores), len(test.classes)), test.classes)
-    figures = evaluation.figures(y, scores, every=model.recipe.input is not None)
-    typer.echo(f"{len(test)} test examples: {percentages(figures)}")
+    figures = model.figures(test, looks)
+    if model.recipe.task == "classes":
+        taken = evaluation.vote(model.scores(test, looks))
+        confusion_table(evaluation.confusion(test.ys.numpy(), taken, len(test.classes)), test.classes)
+    told = percentages(figures) if model.recipe.task != "quantities" else quantities(figures)
+    typer.echo(f"{len(test)} test examples: {told}")
 
 
 def folds(

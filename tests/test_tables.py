@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from edgecond.report import entries, tables
+from edgecond.tables import entries, tables
 
 
 def write(results, row, fold, seed, **metrics):

@@ -1,0 +1,50 @@
+"""One page for one run: curves, figures, mistakes, pyramid, filters, and how it was made, in a single HTML file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from edgecond import datasets
+from edgecond.checkpoint import write_whole
+from edgecond.model import Learnable, Model
+from edgecond.report.contents import Contents
+from edgecond.report.page import plotly_script, ReportError
+
+__all__ = ["FILE", "LOG", "ReportError", "write"]
+
+FILE = "report.html"
+LOG = "log.jsonl"
+
+
+def write(run: Path, out: Path | None = None, test: Learnable | None = None) -> Path:
+    """Write the report of a run, and say where it is.
+
+    Args:
+        run: The directory of the run, with its model and the log of its epochs.
+        out: The file to write; `report.html` in that directory by default.
+        test: Examples to test on instead of those that the model's recipe names.
+    """
+    plotly_script()  # before anything that takes long
+    model, epochs = Model.load(run), history(run)
+    if test is None:
+        _, test = datasets.load(model.recipe.dataset, model.about.get("fold", 0), **model.recipe.options)
+    file = out or run / FILE
+    write_whole(file, Contents(model, epochs, test).html().encode())
+    return file
+
+
+def history(run: Path) -> list[dict[str, float]]:
+    """The figures of each epoch, from the log of a run."""
+    path = run / LOG
+    try:
+        epochs = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    except (FileNotFoundError, NotADirectoryError):
+        raise ReportError(
+            f"a run has a log of its epochs, {path}: there is none. Name the directory that `edgecond train` wrote to."
+        ) from None
+    except (OSError, ValueError) as error:
+        raise ReportError(f"{path} must be a line of JSON for each epoch: it cannot be read ({error}).") from error
+    if not epochs or not all(isinstance(epoch, dict) and {"epoch", "loss", "rate"} <= epoch.keys() for epoch in epochs):
+        raise ReportError(f"{path} must tell epoch, loss and rate of at least one epoch, and of each.")
+    return epochs

@@ -1,0 +1,207 @@
+"""What a report says of a run, section by section."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from edgecond import evaluation
+from edgecond.datasets.graphs import GraphExamples
+from edgecond.model import Learnable, Model, settings
+from edgecond.preparation import CloudPreparation
+from edgecond.pyramid import cloud_pyramid
+from edgecond.recipe import recipes
+from edgecond.report import drawings, filters
+from edgecond.report.figures import confusion, curve, Panel
+from edgecond.report.page import cards, facts, figures, page, section, table
+
+MISTAKES = 6
+"""Mistakes that are drawn at most."""
+
+_NAMES = {
+    "accuracy": "Accuracy",
+    "f1": "Weighted F1",
+    "class_accuracy": "Mean accuracy of classes",
+    "f1_legacy": "F1 as in the authors' code",
+    "roc_auc": "ROC AUC",
+    "average_precision": "Average precision",
+    "rmse": "Root mean squared error",
+    "mae": "Mean absolute error",
+    "r2": "R²",
+    "mse": "Mean squared error",
+    "rate": "Learning rate",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Contents:
+    """What the page shows of a run.
+
+    Attributes:
+        model: Of its last epoch.
+        history: Figures of each epoch.
+        test: The examples that were kept from it.
+    """
+
+    model: Model
+    history: Sequence[Mapping[str, float]]
+    test: Learnable
+
+    @cached_property
+    def scores(self) -> list[evaluation.Scores]:
+        """Of each look at the test examples."""
+        return self.model.scores(self.test)
+
+    @cached_property
+    def predicted(self) -> evaluation.Classes:
+        """The class that most looks favour."""
+        return evaluation.vote(self.scores)
+
+    def html(self) -> str:
+        """The page."""
+        recipe, count = self.model.recipe, self.history[-1]["epoch"]
+        of_classes = [*self._classes(), self._mistakes()] if recipe.task == "classes" else []
+        sections = [self._headline(), self._curves(), *of_classes, self._pyramid(), self._filters(), self._making()]
+        lead = f"{recipe.network} after {count:,} epoch{'' if count == 1 else 's'} on {self.test.name}."
+        return page(recipe.name, lead, filter(None, sections))
+
+    def _headline(self) -> str:
+        if self.model.recipe.task != "classes":
+            named = [(_NAMES[name], f"{value:.4g}") for name, value in self.model.figures(self.test).items()]
+            return section("Figures", f"On {len(self.test):,} test examples.", cards(named))
+        found = evaluation.figures(self.test.ys.numpy(), self.scores, every=self.model.recipe.input is not None)
+        names = ("accuracy", "f1", "f1_legacy", "class_accuracy")
+        shown = [(_NAMES[name], f"{_percent(found[name])} %") for name in names]
+        shown.append(("Accuracy while learning", f"{_percent(self.history[-1]['accuracy'])} %"))
+        parts, looks = [cards(shown)], len(self.scores)
+        if looks > 1:
+            ends = ("", "_votes", "_scores")
+            rows = [[_NAMES[name], *(_percent(found[name + end]) for end in ends)] for name in names]
+            parts.append(table(["In per cent", "One look", f"Votes of {looks}", f"Scores of {looks}"], rows))
+        lead = f"On {len(self.test):,} test examples of {len(self.model.classes)} classes, none of them learned from."
+        return section("Figures", lead, *parts)
+
+    def _curves(self) -> str:
+        names = [name for name in self.history[0] if name not in ("epoch", "seconds")]
+        panels = [
+            Panel(curve(self.history, name), f"{_NAMES.get(name, name.capitalize())} in each epoch.", 1.4)
+            for name in names
+        ]
+        lead = "What was measured on the training examples while the network learned them, and the learning rate."
+        return section("Learning", lead, figures(panels))
+
+    def _classes(self) -> list[str]:
+        from sklearn.metrics import precision_recall_fscore_support
+
+        y, classes = self.test.ys.numpy(), self.model.classes
+        counts = evaluation.confusion(y, self.predicted, len(classes))
+        panel = Panel(
+            confusion(counts, classes), "Test examples by true class (row) and the class they were taken for."
+        )
+        looks = f"the one that most of {len(self.scores)} looks favour" if len(self.scores) > 1 else "the likeliest"
+        every = precision_recall_fscore_support(y, self.predicted, labels=range(len(classes)), zero_division=0)
+        rows = [
+            [name, *map(_percent, (precision, recall, f1)), f"{count:,}"]
+            for name, precision, recall, f1, count in zip(classes, *every, strict=True)
+        ]
+        lead = "Precision, recall and their harmonic mean, F1, of each class in per cent, and its test examples."
+        return [
+            section("Confusion", f"The class that an example is taken for is {looks}.", figures([panel], wide=True)),
+            section("Classes", lead, table(["Class", "Precision", "Recall", "F1", "Count"], rows)),
+        ]
+
+    def _mistakes(self) -> str:
+        y, sure = self.test.ys.numpy(), np.mean(self.scores, axis=0)[np.arange(len(self.test)), self.predicted]
+        wrong = np.flatnonzero(self.predicted != y)
+        shown = wrong[np.argsort(-sure[wrong], kind="stable")][:MISTAKES]
+        if not len(shown):
+            return section("Mistakes", "There are none: every test example was told right.")
+        classes = self.model.classes
+        panels = [
+            Panel(
+                self._drawing(number),
+                f"{classes[y[number]]}, taken for {classes[self.predicted[number]]} "
+                f"with probability {_percent(sure[number])}\N{NO-BREAK SPACE}%{self._name(number)}.",
+            )
+            for number in shown.tolist()
+        ]
+        lead = f"The {len(shown)} of {len(wrong)} wrong answers that the network was surest of. {self._legend()}"
+        return section("Mistakes", lead, figures(panels))
+
+    def _drawing(self, number: int) -> dict[str, Any]:
+        if isinstance(self.test, GraphExamples):
+            return drawings.graph(self.test.graphs, int(self.test.numbers[number]))
+        return drawings.cloud(self.test.clouds[number])
+
+    def _name(self, number: int) -> str:
+        if isinstance(self.test, GraphExamples):
+            return f" (graph {self.test.numbers[number]})"
+        return f" ({self.test.names[number]})" if self.test.names else ""
+
+    def _legend(self) -> str:
+        if isinstance(self.test, GraphExamples):
+            return drawings.legend(self.test.graphs.edge_values.tolist())
+        return "Colour is the signal, or the height where that is constant; what has depth can be turned."
+
+    def _pyramid(self) -> str:
+        test, made = self.test, self.model.preparation
+        if not isinstance(test, GraphExamples):
+            assert isinstance(made, CloudPreparation)
+            build, number = made.builder, 0
+            levels = cloud_pyramid([test.clouds[0]], build.resolutions, strided=build.strided, cap=build.cap)
+            panels = drawings.cloud_levels(levels)
+            how = "The points of a voxel become one, and edges connect points within the radius of their level."
+        else:
+            sizes = test.graphs.sizes[test.numbers]
+            lower = np.argsort(sizes, kind="stable")[: len(sizes) // 2 + 1]  # up to the median
+            small = lower[sizes[lower] <= drawings.VERTICES]
+            if not len(small):
+                return ""
+            number = int(small[-1])
+            panels = drawings.graph_levels(made.look(test, 0, 1).sample([number], 0).pyramid)
+            how = "Levels come of Kron reduction; thick lines have more than the median weight of their level."
+        return section("Pyramid", f"A test example{self._name(number)} on all levels. {how}", figures(panels))
+
+    def _filters(self) -> str:
+        lead = (
+            "What the filter network F of the first layer makes of edge labels. Red weights are above zero, blue ones "
+            "below. Above an image stands the output channel, or input → output where there are several inputs."
+        )
+        if self.model.recipe.input is None:
+            lead = (
+                "The matrix that the filter network F of the first layer makes of each of the most common edge labels. "
+                "Red weights are above zero, blue ones below."
+            )
+        return section("Filters", lead, figures(filters.panels(self.model, self.test)))
+
+    def _making(self) -> str:
+        recipe, about = self.model.recipe, self.model.about
+        parameters = f"{sum(parameter.numel() for parameter in self.model.network.parameters()):,}"
+        told = {**about, "seconds": self.history[-1].get("seconds"), "parameters": parameters, **settings(recipe)}
+        if recipe.name in recipes():
+            again = f"edgecond train {recipe.name} --epochs {about['epochs']} --fold {about['fold']}"
+            told["again"] = f"{again} --seed {about['seed']}"
+        note = "" if self.test.digest == about["data"] else " The data that were tested have another digest."
+        lead = f"Seed, digest of the data, versions, recipe, and the command that makes it again.{note}"
+        shown = [(name, _said(value)) for name, value in told.items() if value is not None]
+        return section("How it was made", lead, facts(shown))
+
+
+def _said(value: Any) -> str:
+    """A value of a recipe in words."""
+    match value:
+        case Mapping():
+            return ", ".join(f"{name} {_said(part)}" for name, part in value.items()) or "none"
+        case list() | tuple():
+            return " ".join(map(_said, value)) or "none"
+        case bool():
+            return "yes" if value else "no"
+    return str(value)
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.2f}"

@@ -1,0 +1,205 @@
+"""Drawings of clouds, graphs and their pyramids: in space where there is depth, in the plane otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import cycle
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Int
+from numpy import ndarray as Array
+
+from edgecond.datasets.graphs import Graphs
+from edgecond.graph import Cloud, Pyramid
+from edgecond.pyramid import Level, Levels
+from edgecond.report.figures import ACCENT, Figure, margin, numbers, Panel, plain, SIGNAL
+from edgecond.report.layout import nearby, spread, undirected
+
+POINTS = 2_000
+"""Points of a cloud that are drawn at most, chosen evenly."""
+LINES = 3_000
+"""Edges of a level that are drawn at most, chosen evenly."""
+VERTICES = 300
+"""Vertices of a graph that are drawn at most: those around the one of the highest degree."""
+NAMED = 60
+"""Vertices at most that bear their labels."""
+
+DASHED = {
+    "solid": "solid",
+    "dash": "dashed",
+    "dot": "dotted",
+    "dashdot": "dash-dotted",
+    "longdash": "in long dashes",
+    "longdashdot": "in long dashes and dots",
+}
+DASHES = tuple(DASHED)
+"""The line of each edge label, by its number; after the last comes the first again."""
+COLOURS = (
+    "#4e9bd6",
+    "#f0883e",
+    "#4cae6d",
+    "#d9534f",
+    "#a184d6",
+    "#b8865b",
+    "#e377c2",
+    "#9aa0a6",
+    "#c9b93a",
+    "#35b5c4",
+)
+GREY = "#8a8f98"
+
+
+def cloud(seen: Cloud) -> Figure:
+    """The points of a cloud, coloured by the first channel of its signal."""
+    chosen = _evenly(len(seen), POINTS)
+    return _plot([_points(seen.positions.numpy()[chosen], seen.signal.numpy()[chosen, :1])])
+
+
+def cloud_levels(levels: Levels) -> list[Panel]:
+    """Points and edges of each level of one cloud's pyramid (Section 3.4)."""
+    found = []
+    for h, level in enumerate(levels.levels):
+        points, chosen = level.positions.numpy(), _evenly(len(level.positions), POINTS)
+        start, end = _ends(level)
+        drawn = _evenly(len(start), LINES)
+        signal = levels.x.numpy()[chosen, :1] if h == 0 else np.zeros((len(chosen), 0))
+        caption = f"Level {h}: {_count(len(points), 'point', most=POINTS)} and {_count(len(start), 'edge', most=LINES)}"
+        if level.centroids is not None:
+            caption += ", all of them to the centroid"
+        found.append(Panel(_plot([_lines(start[drawn], end[drawn]), _points(points[chosen], signal)]), f"{caption}."))
+    return found
+
+
+def graph(graphs: Graphs, number: int) -> Figure:
+    """A graph of a dataset as vertices and lines: colour for the vertex label, dashes for the edge label."""
+    one = graphs[number]
+    kept = nearby(one.n, one.source, one.target, VERTICES)
+    place = np.full(one.n, -1)
+    place[kept] = np.arange(len(kept))
+    inside = (place[one.source] >= 0) & (place[one.target] >= 0)
+    source, target = place[one.source[inside]], place[one.target[inside]]
+    at = spread(len(kept), source, target)
+    once = undirected(source, target)
+    labels = one.edge_labels[inside][once]
+    traces = [
+        _lines(at[source[once][labels == label]], at[target[once][labels == label]], DASHES[label % len(DASHES)])
+        for label in np.unique(labels)
+    ]
+    named = [str(value) for value in graphs.vertex_values] or [""]
+    return _plot([*traces, _vertices(at, one.vertex_labels[kept], named)])
+
+
+def graph_levels(pyramid: Pyramid) -> list[Panel]:
+    """The levels of a graph's pyramid, in the places that the vertices of the first have (Section 3.5).
+
+    A vertex of a coarser level stands amid those that pool into it.
+    """
+    first = pyramid.graphs[0]
+    at = spread(first.num_vertices, first.source.numpy(), first.target.numpy())
+    found = []
+    for h, level in enumerate(pyramid.graphs):
+        if h:
+            pool_map, n = pyramid.pool_maps[h - 1].numpy(), level.num_vertices
+            share = np.bincount(pool_map, minlength=n)[:, None]
+            at = np.stack([np.bincount(pool_map, column, minlength=n) for column in at.T], 1) / np.maximum(share, 1)
+        source, target = level.source.numpy(), level.target.numpy()
+        every = undirected(source, target)
+        once = every[_evenly(len(every), LINES)]
+        weights = level.labels.per_edge(level.labels.values).numpy()[once, 0] if h else np.ones(len(once))
+        strong = weights > np.median(weights) if len(weights) else np.zeros(0, bool)
+        lines = [
+            _lines(at[source[once[part]]], at[target[once[part]]], width=width)
+            for part, width in ((~strong, 1.0), (strong, 3.0))
+        ]
+        caption = f"Level {h}: {_count(len(at), 'vertex', 'vertices')} and {_count(len(every), 'edge', most=LINES)}."
+        found.append(Panel(_plot([*lines, _vertices(at, np.zeros(len(at), int), [""])]), caption))
+    return found
+
+
+def legend(edge_values: Sequence[object]) -> str:
+    """How to read the drawing of a graph."""
+    lines = [f"{label} {DASHED[dash]}" for label, dash in zip(edge_values, cycle(DASHES), strict=False)]
+    edges = f" Edge labels: {', '.join(lines)}." if lines else ""
+    return f"The colour of a vertex is its label, and so is the number on it.{edges}"
+
+
+def _ends(level: Level) -> tuple[Float[Array, "e 3"], Float[Array, "e 3"]]:
+    """Where the edges of a level begin and end."""
+    source, target, points = level.source.numpy(), level.target.numpy(), level.positions.numpy()
+    if level.centroids is not None:
+        return points[source], level.centroids.numpy()[target]
+    once = undirected(source, target)
+    return points[source[once]], points[target[once]]
+
+
+def _evenly(count: int, most: int) -> Int[Array, " chosen"]:
+    return np.arange(count) if count <= most else np.linspace(0, count - 1, most).astype(int)
+
+
+def _points(at: Float[Array, "n 3"], signal: Float[Array, "n d"]) -> dict[str, Any]:
+    """Coloured by the signal, or by the height where that is the same everywhere."""
+    flat = np.ptp(at[:, 2]) == 0
+    by = signal[:, 0] if signal.size and np.ptp(signal) > 0 else at[:, 2]
+    colour = {"color": numbers(by), "colorscale": SIGNAL} if np.ptp(by) > 0 else {"color": ACCENT}
+    wide = 110 if flat else 36  # Plotly draws larger points in space
+    marker = colour | {"size": round(float(np.clip(wide / np.sqrt(len(at)), wide / 50, wide / 8)), 1)}
+    return _coordinates(at) | {"mode": "markers", "marker": marker, "hoverinfo": "skip"}
+
+
+def _lines(
+    start: Float[Array, "e c"], end: Float[Array, "e c"], dash: str = "solid", width: float = 1.5
+) -> dict[str, Any]:
+    """A line for each edge, with a gap after it."""
+    gaps = np.full_like(start, np.nan, dtype=float)
+    at = np.stack([start, end, gaps], 1).reshape(-1, start.shape[1])
+    return _coordinates(at) | {
+        "mode": "lines",
+        "line": {"color": GREY, "width": width, "dash": dash},
+        "hoverinfo": "skip",
+    }
+
+
+def _vertices(at: Float[Array, "n 2"], labels: Int[Array, " n"], named: Sequence[str]) -> dict[str, Any]:
+    few = len(at) <= NAMED and any(named)
+    colours = [COLOURS[label % len(COLOURS)] for label in labels.tolist()]
+    size = 15 if few else round(float(np.clip(90 / np.sqrt(len(at)), 4, 12)), 1)
+    return _coordinates(at) | {
+        "mode": "markers+text" if few else "markers",
+        "text": [plain(named[label]) for label in labels.tolist()],
+        "textfont": {"size": 9, "color": "#111"},
+        "hoverinfo": "text" if any(named) else "skip",
+        "marker": {"size": size, "color": colours, "line": {"width": 0}},
+    }
+
+
+def _coordinates(at: Float[Array, "n c"]) -> dict[str, Any]:
+    """In space, or in the plane if there are two coordinates."""
+    kind = "scatter3d" if at.shape[1] == 3 else "scatter"
+    return {"type": kind, **{axis: numbers(column) for axis, column in zip("xyz", at.T, strict=False)}}
+
+
+def _plot(traces: Sequence[dict[str, Any]]) -> Figure:
+    """Without axes, and with equal scales. What has no depth is seen from above, in the plane."""
+    sides = [_extent(traces, axis) for axis in "xyz"]
+    if not sides[2]:
+        flat = [{name: part for name, part in trace.items() if name != "z"} | {"type": "scatter"} for trace in traces]
+        hidden = {"visible": False, "automargin": False}
+        axes = {"xaxis": hidden | {"constrain": "domain"}, "yaxis": hidden | {"scaleanchor": "x"}}
+        return {"data": flat, "layout": {**axes, "showlegend": False, "margin": margin(4)}}
+    # All drawings are as large across. Plotly's own choice lets slim ones leave the picture.
+    across = float(np.linalg.norm(sides))
+    ratio = {axis: round(1.7 * max(side / across, 0.01), 4) for axis, side in zip("xyz", sides, strict=True)}
+    scene = {f"{axis}axis": {"visible": False} for axis in "xyz"} | {"aspectmode": "manual", "aspectratio": ratio}
+    return {"data": list(traces), "layout": {"scene": scene, "showlegend": False, "margin": margin(0)}}
+
+
+def _extent(traces: Sequence[dict[str, Any]], axis: str) -> float:
+    """Of all traces along an axis; zero where they have none."""
+    values = [value for trace in traces for value in trace.get(axis, ()) if value is not None]
+    return max(values) - min(values) if values else 0.0
+
+
+def _count(number: int, one: str, many: str = "", most: int | None = None) -> str:
+    drawn = f" ({most:,} drawn)" if most is not None and number > most else ""
+    return f"{number:,} {one if number == 1 else many or f'{one}s'}{drawn}"

@@ -1,0 +1,180 @@
+"""Curves, confusion and images as figures that Plotly draws: plain values, without Plotly itself."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Int
+from numpy import ndarray as Array
+
+Figure = dict[str, Any]  # "data" and "layout", as JSON says them
+
+ACCENT = "#3b82c4"
+"""Of what has no colour of its own; it is seen on white and on black."""
+SIGNAL = [[0, "#9aa7bd"], [1, "#e4572e"]]
+"""Colours from the smallest value to the largest; they too are seen on white and on black."""
+COUNTED = 20
+"""Classes at most whose counts fit into the cells of a confusion matrix."""
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A figure, the sentence that tells what it shows, and its width over its height."""
+
+    figure: Figure
+    caption: str
+    ratio: float = 1.0
+
+
+def curve(history: Sequence[Mapping[str, float]], name: str) -> Figure:
+    """A figure of every epoch: shares in per cent, and a rate that drops by powers of ten on their scale."""
+    values = [epoch[name] for epoch in history]
+    share, steps = name == "accuracy", name == "rate"
+    vertical: dict[str, Any] = {"automargin": True, "rangemode": "tozero", "nticks": 6}
+    if share:
+        vertical |= {"range": [0, 1.02], "tickformat": ".0%"}
+    if steps and max(values) >= 10 * min(values) > 0:
+        vertical |= {"type": "log", "nticks": 4}
+    line = {
+        "type": "scatter",
+        "mode": "lines+markers" if len(history) <= 60 else "lines",
+        "x": [epoch["epoch"] for epoch in history],
+        "y": values,
+        "line": {"color": ACCENT, "shape": "hv" if steps else "linear"},
+        "hovertemplate": f"epoch %{{x}}: {'%{y:.1%}' if share else '%{y:.4g}'}<extra></extra>",
+    }
+    horizontal = {"title": {"text": "epoch"}, "tickformat": "d", "automargin": True}
+    if len(history) <= 10:
+        horizontal["dtick"] = 1
+    return {"data": [line], "layout": {"xaxis": horizontal, "yaxis": vertical, "margin": margin(8)}}
+
+
+def confusion(table: Int[Array, "classes classes"], classes: Sequence[str]) -> Figure:
+    """The counts of `evaluation.confusion`; the colour of a cell is its share of the true class."""
+    places, names = list(range(len(classes))), [plain(name) for name in classes]
+    cells = {
+        "type": "heatmap",
+        "z": numbers(table / np.maximum(1, table.sum(1, keepdims=True))),
+        "customdata": table.tolist(),
+        "text": [[str(count or "") for count in row] for row in table.tolist()],
+        "texttemplate": "%{text}" if len(classes) <= COUNTED else "",
+        "hovertemplate": "%{y} taken for %{x}: %{customdata}<extra></extra>",
+        "colorscale": "Cividis",
+        "zmin": 0,
+        "zmax": 1,
+        "textfont": {"size": 12},
+        "showscale": False,
+        "xgap": 1,
+        "ygap": 1,
+    }
+    axis = {"tickvals": places, "ticktext": names, "automargin": True, "showgrid": False, "zeroline": False}
+    return {
+        "data": [cells],
+        "layout": {
+            "xaxis": axis | {"title": {"text": "taken for"}, "constrain": "domain"},
+            "yaxis": axis | {"title": {"text": "true"}, "autorange": "reversed", "scaleanchor": "x"},
+            "margin": margin(8),
+        },
+    }
+
+
+def images(
+    stack: Float[Array, "count rows columns"],
+    names: Sequence[str],
+    horizontal: Sequence[Any],
+    vertical: Sequence[Any],
+    limit: float,
+    hover: str,
+) -> Figure:
+    """Small images side by side, red above zero and blue below; what is not a number stays empty.
+
+    Args:
+        stack: The images.
+        names: What stands above each.
+        horizontal: What the columns stand for.
+        vertical: What the rows stand for, from below.
+        limit: The value of the darkest red.
+        hover: What is said of a pixel.
+    """
+    columns = math.ceil(math.sqrt(len(stack)))
+    rows = math.ceil(len(stack) / columns)
+    traces, layout = [], {"margin": margin(4), "coloraxis": _diverging(limit)}
+    above = []
+    for number, (image, name) in enumerate(zip(stack, names, strict=True)):
+        row, column = divmod(number, columns)
+        end = str(number + 1) if number else ""
+        hidden = {"showticklabels": False, "showgrid": False, "zeroline": False, "ticks": ""}
+        left, top = column / columns, 1 - row / rows
+        layout[f"xaxis{end}"] = hidden | {
+            "domain": [left + 0.03 / columns, left + 0.97 / columns],
+            "anchor": f"y{end}",
+            "constrain": "domain",
+        }
+        layout[f"yaxis{end}"] = hidden | {
+            "domain": [max(0.0, top - 0.98 / rows), top - 0.16 / rows],
+            "anchor": f"x{end}",
+            "scaleanchor": f"x{end}",
+            "constrain": "domain",
+        }
+        pixels = {"type": "heatmap", "x": list(horizontal), "y": list(vertical), "z": numbers(image)}
+        axes = {"xaxis": f"x{end}", "yaxis": f"y{end}", "coloraxis": "coloraxis"}
+        traces.append(pixels | axes | {"hovertemplate": f"{hover}<extra></extra>"})
+        above.append(
+            {
+                "text": plain(name),
+                "x": left + 0.5 / columns,
+                "y": top - 0.15 / rows,
+                "xref": "paper",
+                "yref": "paper",
+                "xanchor": "center",
+                "yanchor": "bottom",
+                "showarrow": False,
+                "font": {"size": 10},
+            }
+        )
+    return {"data": traces, "layout": layout | {"annotations": above}}
+
+
+def matrix(values: Float[Array, "d_out d_in"], limit: float) -> Figure:
+    """A filter as an image, on the scale of `images`."""
+    cells = {"type": "heatmap", "z": numbers(values), "coloraxis": "coloraxis"}
+    plainly = {"automargin": True, "showgrid": False, "zeroline": False, "nticks": 8}
+    return {
+        "data": [cells | {"hovertemplate": "input %{x}, output %{y}: %{z}<extra></extra>"}],
+        "layout": {
+            "xaxis": plainly | {"title": {"text": "input channel"}},
+            "yaxis": plainly | {"title": {"text": "output channel"}, "autorange": "reversed"},
+            "coloraxis": _diverging(limit, bar=False),
+            "margin": margin(8),
+        },
+    }
+
+
+def plain(text: str, most: int = 24) -> str:
+    """Text that Plotly shows as it is, for it takes what stands in angle brackets as HTML; long text is cut."""
+    return html.escape(text if len(text) <= most else f"{text[: most - 1]}…")
+
+
+def numbers(values: Array) -> list[Any]:
+    """Four digits of each number; none where there is no number."""
+    if values.ndim > 1:
+        return [numbers(row) for row in values]
+    return [float(f"{value:.4g}") if math.isfinite(value) else None for value in values.tolist()]
+
+
+def margin(width: int) -> dict[str, int]:
+    """The same on all sides."""
+    return dict.fromkeys("lrtb", width)
+
+
+def _diverging(limit: float, *, bar: bool = True) -> dict[str, Any]:
+    scale = {"colorscale": [[0, "#2166ac"], [0.5, "#f2f2f2"], [1, "#b2182b"]], "cmin": -limit, "cmax": limit}
+    if not bar:
+        return scale | {"showscale": False}
+    below = {"orientation": "h", "thickness": 8, "y": 0, "yanchor": "top", "len": 0.6, "nticks": 5, "outlinewidth": 0}
+    return scale | {"colorbar": below}

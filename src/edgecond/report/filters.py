@@ -1,0 +1,141 @@
+"""The filters that the first layer has learned, as images: F over offsets (Section 4.4), or for categorical labels."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from numpy import ndarray as Array
+from torch import Tensor
+
+from edgecond.datasets.graphs import GraphExamples
+from edgecond.graph import Labels
+from edgecond.labels import label_offsets
+from edgecond.layers import ECConv
+from edgecond.model import Model
+from edgecond.preparation import CloudPreparation
+from edgecond.report.figures import images, matrix, numbers, Panel
+from edgecond.samples.clouds import Builder
+
+SHOWN = 16
+"""Pairs of channels that are shown at most: the strongest. The paper shows all 16 of C(16)."""
+FINE = 41
+"""Samples along a side of the fine grid: steps of 0.1 where offsets reach from -2 to 2, as in the paper."""
+MATRICES = 6
+"""Categorical labels that are shown at most: the most common."""
+
+
+def theta(model: Model, labels: Float[Tensor, "u s"]) -> Float[Array, "u d_out d_in"]:
+    """The filters of the first convolution for some labels."""
+    first = next(layer for layer in model.network.modules() if isinstance(layer, ECConv))
+    with torch.no_grad():
+        return first.filters(labels).view(-1, first.d_out, first.d_in).numpy()
+
+
+def panels(model: Model, examples: GraphExamples | object) -> list[Panel]:
+    """Images of the filters: of clouds on a slice through the offsets, of graphs by the labels of some examples."""
+    if isinstance(model.preparation, CloudPreparation):
+        return _over_offsets(model, model.preparation.builder)
+    assert isinstance(examples, GraphExamples)
+    return _per_label(model, examples)
+
+
+def slice_of(builder: Builder, side: int) -> tuple[Float[Array, " side"], Float[Tensor, "side*side 3"]]:
+    r"""Coordinates along a grid, and the offsets $(\delta_x, \delta_y, 0)$ on it, $\delta_y$ growing row by row."""
+    resolution, radius = builder.resolutions[0]
+    along = np.linspace(-1, 1, side) * reach(resolution, radius)
+    y, x = np.meshgrid(along, along, indexing="ij")
+    offsets = np.stack([x, y, np.zeros_like(x)], axis=2).reshape(-1, 3)
+    return along, torch.from_numpy(offsets).float()
+
+
+def reach(resolution: float | None, radius: float) -> float:
+    """How far whole steps of the resolution lead within the radius; the radius itself where there are no steps."""
+    return radius if resolution is None else resolution * max(1, math.floor(radius / resolution + 1e-6))
+
+
+def sampled(model: Model, builder: Builder, offsets: Float[Tensor, "u 3"]) -> Float[Array, "u d_out d_in"]:
+    """The filters for some offsets; not a number beyond the radius, and for offsets without a one-hot label."""
+    inside = offsets.norm(dim=1) <= builder.resolutions[0][1] * (1 + 1e-5)
+    known = None if builder.known is None else builder.known[0]
+    if known is not None:
+        inside &= torch.cdist(offsets, known).min(1).values < 1e-4 * float(known.norm(dim=1).max())
+    labels = label_offsets(builder.labelling, offsets[inside], known=known)
+    found = theta(model, labels.per_edge(labels.values))
+    filters = np.full((len(offsets), *found.shape[1:]), np.nan)
+    filters[inside.numpy()] = found
+    return filters
+
+
+def strongest(filters: Float[Array, "u d_out d_in"]) -> list[tuple[int, int]]:
+    """Pairs of output and input channel with the largest sums of squares, in their order; all where they are few."""
+    strength = np.nansum(filters**2, axis=0)
+    chosen = np.sort(np.argsort(-strength, axis=None, kind="stable")[:SHOWN])
+    return [divmod(int(pair), filters.shape[2]) for pair in chosen]
+
+
+def _over_offsets(model: Model, builder: Builder) -> list[Panel]:
+    resolution, radius = builder.resolutions[0]
+    steps = 2 if resolution is None else min(10, round(reach(resolution, radius) / resolution))
+    grids = {2 * steps + 1: "in whole steps of the grid", FINE: "in fine steps"}
+    if builder.known is not None:
+        grids.pop(FINE)  # F knows no offset between those of a grid
+    found = {side: sampled(model, builder, slice_of(builder, side)[1]) for side in grids}
+    pairs = strongest(found[max(found)])
+    limit = _limit(list(found.values()))
+    shown = []
+    for side, filters in found.items():
+        along = numbers(slice_of(builder, side)[0])
+        stack = np.stack([filters[:, o, i].reshape(side, side) for o, i in pairs])
+        names = [f"{i} → {o}" if filters.shape[2] > 1 else f"{o}" for o, i in pairs]
+        hover = "δx %{x}, δy %{y}: %{z}"
+        caption = (
+            f"Filters for offsets δx and δy from {along[0]:g} to {along[-1]:g} at δz = 0, {grids[side]}; "
+            f"{_of_all(len(pairs), filters[0].size)}."
+        )
+        shown.append(Panel(images(stack, names, along, along, limit, hover), caption))
+    return shown
+
+
+def _of_all(shown: int, count: int) -> str:
+    return f"all {count} pairs of channels" if shown == count else f"the strongest {shown} of {count} pairs of channels"
+
+
+def _per_label(model: Model, examples: GraphExamples) -> list[Panel]:
+    few = examples.take(range(min(len(examples), 64)))
+    source = model.preparation.look(few, 0, 1)
+    labels = source.sample(range(len(few)), 0).pyramid.graphs[0].labels
+    rows, counts = common(labels)
+    filters = theta(model, rows)
+    shown = []
+    for row, count, one in zip(rows.tolist(), counts.tolist(), filters, strict=True):
+        name = label_name(row, examples)
+        share = f"{100 * count / len(labels):.3g} % of the edges"
+        shown.append(Panel(matrix(one, _limit([filters])), f"{name}: {share}.", 0.9))
+    return shown
+
+
+def common(labels: Labels) -> tuple[Float[Tensor, "u s"], Int[Tensor, " u"]]:
+    """The most common labels, and the number of edges that have each."""
+    rows, counts = torch.unique(labels.per_edge(labels.values), dim=0, return_counts=True)
+    order = torch.argsort(counts, descending=True, stable=True)[:MATRICES]
+    return rows[order], counts[order]
+
+
+def label_name(row: Sequence[float], examples: GraphExamples) -> str:
+    """What people call a label: the category of its one-hot part, and the degrees that may follow."""
+    graphs = examples.graphs
+    if len(row) < graphs.s:
+        return "All edges"
+    values = graphs.edge_values.tolist()
+    names = [*([f"Edge label {value}" for value in values] or ["Edges"]), "Self-connection"]
+    degrees = [f"{number:.3g}" for number in row[graphs.s :]]
+    return names[int(np.argmax(row[: graphs.s]))] + (f" with L_deg {' and '.join(degrees)}" if degrees else "")
+
+
+def _limit(filters: Sequence[Array]) -> float:
+    """The largest absolute value."""
+    return max(float(np.nanmax(np.abs(part))) for part in filters) or 1.0

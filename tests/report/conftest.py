@@ -1,0 +1,75 @@
+"""Runs of all kinds that nothing was learned in, which is all that a report needs."""
+
+import json
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from edgecond import datasets
+from edgecond.datasets.graphs import GraphExamples
+from edgecond.model import FILE, Model
+from edgecond.notation import Architecture
+from edgecond.recipe import find
+from tests.pyramids import random_graphs
+
+EPOCHS = [
+    {"epoch": 1, "loss": 1.5, "accuracy": 0.25, "rate": 0.1, "seconds": 2.0},
+    {"epoch": 2, "loss": 1.25, "accuracy": 0.5, "rate": 0.01, "seconds": 4.1},
+]
+
+
+@dataclass(frozen=True)
+class Made:
+    """The directory of a run, its model, and the examples to test on."""
+
+    directory: object
+    model: Model
+    test: object
+
+
+def made(directory, recipe, train, test, epochs=EPOCHS):
+    """A run as `edgecond train` leaves it."""
+    model = Model.new(recipe, train, 0)
+    model.about.update(fold=0, epochs=len(epochs))
+    model.save(directory / FILE)
+    (directory / "log.jsonl").write_text("".join(json.dumps(epoch) + "\n" for epoch in epochs))
+    return Made(directory, model, test)
+
+
+def of_clouds(directory, row="synthetic/ecc", **changes):
+    options = {"train": 6, "test": 18, "points": 80} if row == "synthetic/ecc" else {}
+    recipe = find(row).model_copy(update={"options": options, **changes})
+    return made(directory, recipe, *datasets.load(recipe.dataset, **options))
+
+
+def of_graphs(directory, network="C(4)-MP-C(5)-GAP-FC(2)", targets=None, **changes):
+    recipe = find("nci1/ecc").model_copy(update={"network": Architecture(network), **changes})
+    outcomes = ("logS",) if targets is not None else ()
+    examples = GraphExamples(random_graphs([9, 12, 1, 20, 7, 15]), np.arange(6), targets, outcomes)
+    figure = "accuracy" if targets is None else "mse"
+    epochs = [{figure if name == "accuracy" else name: value for name, value in epoch.items()} for epoch in EPOCHS]
+    return made(directory, recipe, examples, examples, epochs)
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory):
+    """A cache of their own for the pyramids of graphs."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("EDGECOND_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+@pytest.fixture(scope="module")
+def clouds(tmp_path_factory):
+    return of_clouds(tmp_path_factory.mktemp("clouds"))
+
+
+@pytest.fixture(scope="module")
+def images(tmp_path_factory):
+    return of_clouds(tmp_path_factory.mktemp("images"), "digits/ecc")
+
+
+@pytest.fixture(scope="module")
+def graphs(tmp_path_factory, cache):
+    return of_graphs(tmp_path_factory.mktemp("graphs"))

@@ -1,0 +1,68 @@
+"""Figures hold the numbers that they were given, and are such as Plotly knows."""
+
+import numpy as np
+import pytest
+
+from edgecond.report.figures import confusion, curve, images, matrix, numbers, plain
+
+
+def history(*rates):
+    return [
+        {"epoch": i, "loss": 1 / i, "accuracy": i / 10, "rate": rate, "seconds": 1.0} for i, rate in enumerate(rates, 1)
+    ]
+
+
+def test_the_colour_of_a_confusion_is_the_share_of_the_true_class():
+    """By hand: 2 and 1 of 3, nothing and 4 of 4; a class without examples has no share."""
+    cells = confusion(np.array([[2, 1, 0], [0, 4, 0], [0, 0, 0]]), ["a", "b", "c"])["data"][0]
+
+    assert cells["z"] == [[0.6667, 0.3333, 0], [0, 1, 0], [0, 0, 0]]
+    assert cells["customdata"] == [[2, 1, 0], [0, 4, 0], [0, 0, 0]]
+    assert cells["text"] == [["2", "1", ""], ["", "4", ""], ["", "", ""]]
+
+
+def test_counts_are_written_into_the_cells_of_few_classes_only():
+    small, large = (confusion(np.eye(n, dtype=int), ["x"] * n)["data"][0] for n in (20, 21))
+
+    assert (small["texttemplate"], large["texttemplate"]) == ("%{text}", "")
+
+
+def test_a_rate_that_drops_by_tens_has_a_scale_of_powers():
+    dropping, halving = (curve(history(*rates), "rate")["layout"]["yaxis"] for rates in ((0.1, 0.01), (0.1, 0.05)))
+
+    assert dropping["type"] == "log"
+    assert "type" not in halving
+
+
+def test_text_is_shown_as_it_is():
+    assert plain("<b>&") == "&lt;b&gt;&amp;"
+    assert plain("a" * 30) == "a" * 23 + "…"
+
+
+def test_numbers_have_four_digits_and_none_where_there_is_none():
+    assert numbers(np.array([[1 / 3, np.nan], [12345.6, np.inf]])) == [[0.3333, None], [12350.0, None]]
+
+
+def test_images_fill_a_square_row_by_row():
+    """Five images make three columns and two rows; the first of the second row begins at the left edge again."""
+    figure = images(np.zeros((5, 2, 2)), list("abcde"), [0, 1], [0, 1], 1.0, "%{z}")
+
+    left = [figure["layout"][f"xaxis{end}"]["domain"][0] for end in ("", "2", "3", "4", "5")]
+    assert left == pytest.approx([0.01, 1 / 3 + 0.01, 2 / 3 + 0.01, 0.01, 1 / 3 + 0.01])
+    assert [note["text"] for note in figure["layout"]["annotations"]] == list("abcde")
+
+
+@pytest.mark.parametrize(
+    "figure",
+    [
+        *(curve(history(0.1, 0.01), name) for name in ("loss", "accuracy", "rate")),
+        confusion(np.eye(3, dtype=int), ["a", "b", "c"]),
+        images(np.zeros((3, 2, 2)), ["1", "2", "3"], [0, 1], [0, 1], 1.0, "%{z}"),
+        matrix(np.zeros((4, 2)), 1.0),
+    ],
+)
+def test_figures_are_such_as_plotly_knows(figure):
+    """Its Python package refuses a property that is none."""
+    go = pytest.importorskip("plotly.graph_objects")
+
+    assert go.Figure(figure).to_dict()["data"]

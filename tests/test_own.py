@@ -1,0 +1,186 @@
+"""Data of one's own are recognised by what is in them, divided evenly, and trained from the command line."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from edgecond import own
+from edgecond.cli import app
+from edgecond.datasets import DataError, synthetic
+from tests.datasets import tiny
+from tests.sentences import refused
+
+ALCOHOLS = ["C" * n + "O" for n in range(1, 31)]  # solubility falls with the length of the chain
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EDGECOND_CACHE", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def clouds(tmp_path: Path) -> Path:
+    """Shapes of the synthetic dataset as files, 6 of the first class, 20 of the second and 10 of the third."""
+    examples, _ = synthetic.load(train=120, test=6, points=60)
+    counts = {0: 6, 1: 20, 2: 10}
+    for number, (cloud, y) in enumerate(examples):
+        if counts.get(y, 0):
+            counts[y] -= 1
+            path = tmp_path / "shapes" / examples.classes[y]
+            path.mkdir(parents=True, exist_ok=True)
+            np.save(path / f"{number}.npy", cloud.positions.numpy())
+    return tmp_path / "shapes"
+
+
+def table(tmp_path: Path, header: str, rows: list[str]) -> Path:
+    path = tmp_path / "molecules.csv"
+    path.write_text("\n".join([header, *rows]) + "\n")
+    return path
+
+
+def test_a_folder_of_clouds_has_a_network_in_units_of_their_spacing(clouds: Path):
+    """Section 4.2: ModelNet10 has the resolutions 1, 2.5 and 7.5 and the radii 2, 7.5 and 22.5, in 32nds."""
+    found = own.read(clouds, folds=3)
+
+    recipe = found.recipe
+    u = recipe.input.resolution
+    assert recipe.input.radius == pytest.approx(2 * u)
+    lengths = [(pooling.resolution, pooling.radius) for pooling in recipe.network.poolings]
+    assert np.array(lengths) == pytest.approx(np.array([(2.5 * u, 7.5 * u), (7.5 * u, 22.5 * u)]), rel=1e-2)
+    assert recipe.network.classes == 3
+    assert recipe.balanced  # 20 of one class and 6 of another
+    assert [len(part) for part in found.parts] == [24, 12]
+    assert sorted(np.bincount(found.parts[1].ys)) == [2, 3, 7] or sorted(np.bincount(found.parts[1].ys)) == [2, 4, 6]
+
+
+def test_a_column_of_numbers_is_a_quantity_and_one_of_few_words_a_class(tmp_path: Path):
+    path = table(
+        tmp_path,
+        "smiles,logS,kind",
+        [f"{smiles},{-0.3 * i + 0.01 * i * i},{'short' if i < 15 else 'long'}" for i, smiles in enumerate(ALCOHOLS)],
+    )
+
+    quantity, kind = (own.read(path, target=[name]) for name in ("logS", "kind"))
+
+    assert (quantity.recipe.task, kind.recipe.task) == ("quantities", "classes")
+    assert (quantity.parts[0].classes, kind.parts[0].classes) == (("logS",), ("long", "short"))
+    assert quantity.parts[1].ys.shape == (6, 1)
+    assert np.bincount(kind.parts[1].ys).tolist() == [3, 3]
+
+
+def test_several_questions_may_have_blanks(tmp_path: Path):
+    path = table(
+        tmp_path, "smiles,a,b", [f"{smiles},{i % 2},{'' if i % 3 else 1}" for i, smiles in enumerate(ALCOHOLS)]
+    )
+
+    found = own.read(path, target=["a", "b"])
+
+    assert (found.recipe.task, found.recipe.network.classes) == ("answers", 2)
+    assert np.isnan(found.parts[0].ys.numpy()).any()
+
+
+def test_targets_of_different_kinds_need_a_network_each(tmp_path: Path):
+    path = table(tmp_path, "smiles,a,b", [f"{smiles},{i % 2},{i / 7}" for i, smiles in enumerate(ALCOHOLS)])
+
+    with pytest.raises(
+        DataError, match=r"got a \(classification\), b \(regression\)\. Train a network for each kind\.$"
+    ):
+        own.read(path, target=["a", "b"])
+
+
+def test_a_molecule_without_a_class_is_named(tmp_path: Path):
+    rows = [f"{smiles},{'' if i == 4 else i % 2}" for i, smiles in enumerate(ALCOHOLS)]
+    path = table(tmp_path, "smiles,a", rows)
+
+    with refused(
+        f"{path}, column 'a' must tell the class of every molecule: row 6 is blank. Remove such rows.", DataError
+    ):
+        own.read(path, target=["a"])
+
+
+def test_what_is_not_there_and_a_fold_too_many_are_refused(tmp_path: Path):
+    with refused(f"{tmp_path / 'none'} must be a folder, a .csv or a .zip file: there is none.", DataError):
+        own.read(tmp_path / "none")
+    with refused("the folds are numbered from 0 to 4: got 5.", DataError):
+        own.read(tmp_path, fold=5)
+
+
+def test_tu_files_are_recognised_in_a_folder_and_in_a_zip(tmp_path: Path):
+    """The tiny dataset has one graph of each class, too few to divide: that is what both say."""
+    folder = tiny.write(tmp_path)
+    for path in (folder, tiny.pack(folder)):
+        with refused("2 stratified folds need at least 2 graphs of each class: found 1 of one.", DataError):
+            own.read(path, folds=2)
+
+
+def invoked(*words: str) -> str:
+    result = CliRunner().invoke(app, list(words))
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def test_clouds_go_from_files_to_figures(clouds: Path, tmp_path: Path):
+    run = str(tmp_path / "run")
+
+    trained = invoked("train", str(clouds), "--folds", "3", "--epochs", "2", "--out", run)
+    evaluated = invoked("evaluate", run)
+
+    assert "36 clouds in 3 classes" in trained
+    assert "rare classes count as much as frequent ones" in trained
+    assert trained.splitlines()[-2] == evaluated.splitlines()[-1]
+    assert evaluated.splitlines()[-1].startswith("12 test examples: f1 ")
+
+
+def test_molecules_go_from_a_table_to_figures(tmp_path: Path):
+    path = table(tmp_path, "smiles,logS", [*[f"{s},{-0.3 * len(s)}" for s in ALCOHOLS], "C1CC,7"])
+    run = str(tmp_path / "run")
+
+    trained = invoked("train", str(path), "--target", "logS", "--epochs", "2", "--out", run)
+    evaluated = invoked("evaluate", run)
+
+    assert "30 molecules; 1 rows skipped" in trained
+    assert "skipped row 32: " in trained
+    assert trained.splitlines()[-2] == evaluated.splitlines()[-1]
+    assert evaluated.splitlines()[-1].startswith("6 test examples: rmse ")
+
+
+def test_one_unreadable_file_among_many_is_reported_and_does_not_stop_the_rest(clouds: Path, tmp_path: Path):
+    run = str(tmp_path / "run")
+    invoked("train", str(clouds), "--folds", "3", "--epochs", "1", "--out", run)
+    broken = clouds / "broken.npy"
+    broken.write_bytes(b"no array")
+
+    result = CliRunner().invoke(app, ["predict", run, str(clouds), "--every"])
+
+    rows = list(csv.DictReader(io.StringIO(result.stdout)))
+    assert result.exit_code == 1
+    assert f"{broken} cannot be read: " in result.stderr
+    assert len(rows) == 36
+    for row in rows:
+        chances = {name[2:-1]: float(p) for name, p in row.items() if name.startswith("p(")}
+        assert sum(chances.values()) == pytest.approx(1, abs=1e-3)
+        assert row["class"] == max(chances, key=chances.__getitem__)
+
+
+def test_quantities_of_new_molecules_are_predicted_in_their_units(tmp_path: Path):
+    """Trained on values around 1000, even a few steps predict some; a row that is no molecule is reported."""
+    path = table(tmp_path, "smiles,weight", [f"{s},{1000 + len(s)}" for s in ALCOHOLS])
+    new = tmp_path / "new.csv"
+    new.write_text("name,SMILES\none,CCO\nnothing,C1CC\ntwo,CCCCCCN\n")
+    run = str(tmp_path / "run")
+    invoked("train", str(path), "--target", "weight", "--epochs", "2", "--out", run)
+
+    result = CliRunner().invoke(app, ["predict", run, str(new), "--json"])
+
+    rows = [json.loads(line) for line in result.stdout.splitlines()]
+    assert result.exit_code == 1
+    assert f"{new}, row 3: " in result.stderr
+    assert [(row["row"], row["smiles"]) for row in rows] == [(2, "CCO"), (4, "CCCCCCN")]
+    assert all(900 < row["weight"] < 1100 for row in rows)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from edgecond import evaluation
@@ -97,7 +98,10 @@ class Model:
         One look is the mean over orientations of a cloud, with which the paper expands the test set (Section 4.2), and
         the first sparsification of a graph (Section 4.3).
         """
-        scores, y = self.scores(examples, looks), examples.ys.numpy()
+        return self.figures_of(self.scores(examples, looks), examples.ys.numpy())
+
+    def figures_of(self, scores: Sequence[evaluation.Scores], y: NDArray[Any]) -> dict[str, float]:
+        """The same, where the scores of each look are known."""
         match self.recipe.task:
             case "answers":
                 return evaluation.answers(y, np.mean(scores, axis=0))

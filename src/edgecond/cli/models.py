@@ -107,6 +107,11 @@ def train(
             typer.echo(f"The model is in {directory}; `edgecond report {directory}` shows it on a page.")
 
 
+def learned_data(run: Path) -> dict[str, Any] | None:
+    """What a run says of data of one's own, as `own.read` takes it; none if it learned other data."""
+    return json.loads((run / DATA).read_text()) if (run / DATA).is_file() else None
+
+
 def datasets_and_rows() -> set[str]:
     """Names that are no paths, whatever lies in the directory."""
     from edgecond.datasets import names
@@ -134,9 +139,8 @@ def evaluate(
         found = Model.load(model)
         recipe = found.recipe
         number = found.about.get("fold", 0) if fold is None else fold
-        if (model / DATA).is_file():
-            source = json.loads((model / DATA).read_text()) | {"fold": number}
-            _, test = own.read(source.pop("path"), **source).parts
+        if data := learned_data(model):
+            _, test = own.read(**data | {"fold": number}).parts
         else:
             _, test = datasets.load(recipe.dataset, number, **recipe.options)
     if test.digest != found.about["data"]:
@@ -183,6 +187,6 @@ def report(
     from edgecond.report import write
 
     with users_errors():
-        data = json.loads((run / DATA).read_text()) if (run / DATA).is_file() else None
+        data = learned_data(run)
         path = write(run, out, own.read(**data).parts[1] if data else None)
     typer.echo(f"The report is in {path}.")

@@ -13,6 +13,14 @@ from edgecond.cli._app import app
 from edgecond.cli.running import folds
 from edgecond.console import print_table, users_errors
 
+Seeds = Annotated[list[int] | None, typer.Option(help="A seed; may be repeated.")]
+Jobs = Annotated[int, typer.Option(min=1, help="Folds to run side by side, one thread each.")]
+Epochs = Annotated[int | None, typer.Option(min=1, help="Instead of the paper's.")]
+Workers = Annotated[int, typer.Option(min=0, help="Processes that build batches ahead.")]
+Resume = Annotated[bool, typer.Option("--resume/--anew", help="Go on with a run that was stopped, or begin again.")]
+Runs = Annotated[Path, typer.Option(help="Directory of checkpoints.")]
+Results = Annotated[Path, typer.Option(help="Directory of records.")]
+
 
 @app.command()
 def reproduce(
@@ -20,15 +28,13 @@ def reproduce(
     fold: Annotated[
         list[int] | None, typer.Option(help="A test fold, from 0; may be repeated. All by default.")
     ] = None,
-    seed: Annotated[list[int] | None, typer.Option(help="A seed; may be repeated.")] = None,
-    jobs: Annotated[int, typer.Option(min=1, help="Folds to run side by side, one thread each.")] = 1,
-    epochs: Annotated[int | None, typer.Option(min=1, help="Instead of the paper's.")] = None,
-    workers: Annotated[int, typer.Option(min=0, help="Processes that build batches ahead.")] = 0,
-    resume: Annotated[
-        bool, typer.Option("--resume/--anew", help="Go on with a run that was stopped, or begin again.")
-    ] = True,
-    runs: Annotated[Path, typer.Option(help="Directory of checkpoints.")] = Path("runs"),
-    results: Annotated[Path, typer.Option(help="Directory of records.")] = Path("results"),
+    seed: Seeds = None,
+    jobs: Jobs = 1,
+    epochs: Epochs = None,
+    workers: Workers = 0,
+    resume: Resume = True,
+    runs: Runs = Path("runs"),
+    results: Results = Path("results"),
 ) -> None:
     """Rerun a row of the paper and write a record per fold. A run that was stopped is taken up where it stood.
 
@@ -51,15 +57,13 @@ def reproduce(
 def fair(
     dataset: Annotated[str, typer.Argument(help="nci1, enzymes or dd.")],
     fold: Annotated[list[int] | None, typer.Option(help="An outer fold, from 0; may be repeated.")] = None,
-    seed: Annotated[list[int] | None, typer.Option(help="A seed; may be repeated.")] = None,
-    jobs: Annotated[int, typer.Option(min=1, help="Folds to run side by side, one thread each.")] = 1,
-    epochs: Annotated[int | None, typer.Option(min=1, help="Instead of the paper's.")] = None,
-    workers: Annotated[int, typer.Option(min=0, help="Processes that build batches ahead.")] = 0,
-    resume: Annotated[
-        bool, typer.Option("--resume/--anew", help="Go on with a run that was stopped, or begin again.")
-    ] = True,
-    runs: Annotated[Path, typer.Option(help="Directory of checkpoints.")] = Path("runs"),
-    results: Annotated[Path, typer.Option(help="Directory of records.")] = Path("results"),
+    seed: Seeds = None,
+    jobs: Jobs = 1,
+    epochs: Epochs = None,
+    workers: Workers = 0,
+    resume: Resume = True,
+    runs: Runs = Path("runs"),
+    results: Results = Path("results"),
 ) -> None:
     """Assess ECC by the protocol of Errica et al.: in each outer fold, select a network by validation, then test it.
 
@@ -83,7 +87,7 @@ def fair(
 @app.command()
 def table(
     number: Annotated[str, typer.Argument(help="The table's number in the paper, or fair.")],
-    results: Annotated[Path, typer.Option(help="Directory of records.")] = Path("results"),
+    results: Results = Path("results"),
 ) -> None:
     """Print a table of the paper beside what has been rerun so far.
 

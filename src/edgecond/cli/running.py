@@ -41,10 +41,10 @@ def tell_how_good(model: Model, test: Learnable, looks: int | None = None) -> No
     """Figures of a model on test examples; of classes, which are taken for which."""
     from edgecond import evaluation
 
-    figures = model.figures(test, looks)
+    scores, y = model.scores(test, looks), test.ys.numpy()
+    figures = model.figures_of(scores, y)
     if model.recipe.task == "classes":
-        taken = evaluation.vote(model.scores(test, looks))
-        confusion_table(evaluation.confusion(test.ys.numpy(), taken, len(test.classes)), test.classes)
+        confusion_table(evaluation.confusion(y, evaluation.vote(scores), len(test.classes)), test.classes)
     told = percentages(figures) if model.recipe.task != "quantities" else quantities(figures)
     typer.echo(f"{len(test)} test examples: {told}")
 

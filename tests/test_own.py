@@ -9,11 +9,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
+from safetensors.torch import save_file
 from typer.testing import CliRunner
 
 from edgecond import own
 from edgecond.cli import app
 from edgecond.datasets import DataError, synthetic
+from edgecond.recipe import RecipeError
 from tests.datasets import tiny
 from tests.sentences import refused
 
@@ -106,7 +109,9 @@ def test_a_molecule_without_a_class_is_named(tmp_path: Path):
 
 
 def test_what_is_not_there_and_a_fold_too_many_are_refused(tmp_path: Path):
-    with refused(f"{tmp_path / 'none'} must be a folder, a .csv or a .zip file: there is none.", DataError):
+    with refused(
+        f"{tmp_path / 'none'} must be a folder, or a .csv, .zip or .safetensors file: there is none.", DataError
+    ):
         own.read(tmp_path / "none")
     with refused("the folds are numbered from 0 to 4: got 5.", DataError):
         own.read(tmp_path, fold=5)
@@ -146,7 +151,7 @@ def test_molecules_go_from_a_table_to_figures(tmp_path: Path):
     evaluated = invoked("evaluate", run)
 
     assert "30 molecules; 1 rows skipped" in trained
-    assert "skipped row 32: " in trained
+    assert "skipped: row 32: " in trained
     assert trained.splitlines()[-2] == evaluated.splitlines()[-1]
     assert evaluated.splitlines()[-1].startswith("6 test examples: rmse ")
 
@@ -184,3 +189,48 @@ def test_quantities_of_new_molecules_are_predicted_in_their_units(tmp_path: Path
     assert f"{new}, row 3: " in result.stderr
     assert [(row["row"], row["smiles"]) for row in rows] == [(2, "CCO"), (4, "CCCCCCN")]
     assert all(900 < row["weight"] < 1100 for row in rows)
+
+
+def test_what_is_in_one_group_is_not_divided(tmp_path: Path):
+    """Thirty molecules of ten laboratories: five folds of two laboratories each."""
+    path = table(tmp_path, "smiles,logS,laboratory", [f"{s},{i / 7},lab{i % 10}" for i, s in enumerate(ALCOHOLS)])
+
+    tests = [own.read(path, target=["logS"], group="laboratory", fold=fold).parts[1].numbers for fold in range(5)]
+
+    assert all(len(numbers) == 6 and len({number % 10 for number in numbers}) == 2 for numbers in tests)
+    assert sorted(np.concatenate(tests).tolist()) == list(range(30))
+    with refused("molecules are divided by scaffold or by group: got both. Leave one out.", DataError):
+        own.read(path, target=["logS"], group="laboratory", scaffold=True)
+
+
+def test_every_setting_can_be_set_by_its_name(clouds: Path):
+    found = own.read(clouds, folds=3, epochs=20, settings={"train.rate": 0.03, "augment.drop": 0.0, "balanced": False})
+
+    assert found.recipe.train.rate == 0.03
+    assert found.recipe.augment.drop == 0
+    assert not found.recipe.balanced
+    assert (found.recipe.train.epochs, found.recipe.train.drops) == (20, (12, 18))  # at 60 and 90 per cent
+    with pytest.raises(RecipeError, match=r"there is no 'train\.rat'\. Did you mean train\.rate"):
+        own.read(clouds, folds=3, settings={"train.rat": 1})
+
+
+def test_tensors_of_a_batch_go_from_a_file_to_figures(tmp_path: Path):
+    """Rings and paths of six vertices, told apart by a closing edge; attributes of edges are learned from."""
+    edges, count = [], 30
+    for number in range(count):
+        ends = [(i, i + 1) for i in range(5)] + ([(5, 0)] if number % 2 else [])
+        edges += [(6 * number + a, 6 * number + b) for i, j in ends for a, b in ((i, j), (j, i))]
+    tensors = {
+        "edge_index": torch.tensor(edges).T.contiguous(),
+        "edge_attr": torch.rand(len(edges), 2),
+        "ptr": torch.arange(0, 6 * count + 1, 6),
+        "y": torch.arange(count) % 2,
+    }
+    save_file(tensors, tmp_path / "rings.safetensors")
+    run = str(tmp_path / "run")
+
+    trained = invoked("train", str(tmp_path / "rings.safetensors"), "--epochs", "2", "--out", run)
+
+    assert "30 graphs, mean |V| 6.00" in trained
+    assert "24 to learn from, 6 to test" in trained
+    assert ", accuracy " in invoked("evaluate", run).splitlines()[-1]

@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from edgecond.recipe import find, read, RecipeError, recipes
+from edgecond.recipe import changed, find, read, RecipeError, recipes, written
 
 BASE = """
 [base]
@@ -158,3 +158,32 @@ def test_a_recipe_that_does_not_hold_together_gives_a_sentence(old, new, sentenc
 def test_an_unknown_row_suggests_known_ones():
     with pytest.raises(RecipeError, match=r"there is no 'sydney/widder'. Did you mean sydney/wider"):
         find("sydney/widder")
+
+
+def test_settings_are_changed_by_their_dotted_names():
+    recipe = changed(find("nci1/ecc"), {"train.rate": 0.05, "hidden": [32, 32], "network": "C(4)-GAP-FC(2)"})
+
+    assert (recipe.train.rate, recipe.hidden, str(recipe.network)) == (0.05, (32, 32), "C(4)-GAP-FC(2)")
+    assert recipe.train.drops == find("nci1/ecc").train.drops
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"trian.rate": 1}, "there is no 'trian.rate'. Did you mean train.rate"),
+        (
+            {"train.rate": -1},
+            "the settings of nci1/ecc must hold together: train.rate: Input should be greater than 0.",
+        ),
+        ({"network": "C(4)-FC"}, "the settings of nci1/ecc must hold together: network: "),
+    ],
+)
+def test_a_change_that_cannot_be_made_gives_a_sentence(changes, sentence):
+    with pytest.raises(RecipeError) as caught:
+        changed(find("nci1/ecc"), changes)
+    assert sentence in str(caught.value)
+
+
+def test_a_setting_without_a_value_gives_a_sentence():
+    with pytest.raises(RecipeError, match=r"a setting is written NAME=VALUE, as train\.rate=0\.05: got 'epochs'\.$"):
+        written(["epochs"])

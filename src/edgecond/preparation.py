@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Protocol
 
+import torch
 from torch import Tensor
 
 from edgecond.augment import augment, orientation
@@ -51,7 +52,7 @@ def preparation(recipe: Recipe, examples: Examples | GraphExamples, progress: Pr
         progress: Called while the pyramids of graphs are computed.
     """
     if isinstance(examples, GraphExamples):
-        return GraphPreparation(recipe, progress)
+        return GraphPreparation(recipe, progress, _units(examples) if recipe.standardised else {})
     made = CloudPreparation.of(recipe)
     if recipe.labels != "one-hot":
         return made
@@ -62,7 +63,7 @@ def preparation(recipe: Recipe, examples: Examples | GraphExamples, progress: Pr
 def restored(recipe: Recipe, tensors: Mapping[str, Tensor]) -> Preparation:
     """The one that a model's file tells of."""
     if recipe.input is None:
-        return GraphPreparation(recipe)
+        return GraphPreparation(recipe, tensors={name: tensors[name] for name in _UNITS if name in tensors})
     offsets = [tensors[f"offsets.{level}"] for level in range(recipe.network.resolutions) if "offsets.0" in tensors]
     return CloudPreparation.of(recipe, offsets or None)
 
@@ -102,18 +103,22 @@ class CloudPreparation:
 
 @dataclass(frozen=True, eq=False)
 class GraphPreparation:
-    """Graphs have several pyramids, all for training, and one for each look (Sections 3.5 and 4.3)."""
+    """Graphs have several pyramids, all for training, and one for each look (Sections 3.5 and 4.3).
+
+    Attributes:
+        recipe: Says how.
+        progress: Called while pyramids are computed.
+        tensors: Mean and deviation of the attributes of the training graphs, by the names of `_UNITS`, if attributes
+            are in these units.
+    """
 
     recipe: Recipe
     progress: Progress = lambda done, total: None
+    tensors: Mapping[str, Tensor] = field(default_factory=dict)
     _made: dict[str, Pyramids] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         check_labelling(self.recipe.labels, graphs=True)
-
-    @property
-    def tensors(self) -> Mapping[str, Tensor]:
-        return {}
 
     @property
     def about(self) -> Mapping[str, Any]:
@@ -137,8 +142,34 @@ class GraphPreparation:
     def _pyramids(self, graphs: Graphs) -> Pyramids:
         if graphs.digest not in self._made:
             levels, copies = self.recipe.network.resolutions, self.recipe.sparsifications
-            self._made[graphs.digest] = pyramids(graphs, levels, copies, progress=self.progress)
+            in_units = _in_units(graphs, self.tensors)
+            self._made[graphs.digest] = pyramids(in_units, levels, copies, progress=self.progress)
         return self._made[graphs.digest]
+
+
+_ATTRIBUTES = ("vertex_attributes", "edge_attributes")
+_UNITS = tuple(f"{name}.{what}" for name in _ATTRIBUTES for what in ("mean", "scale"))
+
+
+def _units(examples: GraphExamples) -> dict[str, Tensor]:
+    """Mean and deviation of the attributes over the vertices and the edges of some graphs."""
+    found: dict[str, Tensor] = {}
+    graphs = examples.graphs.take(examples.numbers)
+    for name in _ATTRIBUTES:
+        rows = torch.tensor(getattr(graphs, name), dtype=torch.float64)
+        if len(rows) and rows.shape[1]:
+            scale = rows.std(0, correction=0)
+            found |= {f"{name}.mean": rows.mean(0), f"{name}.scale": torch.where(scale > 0, scale, 1.0)}
+    return found
+
+
+def _in_units(graphs: Graphs, units: Mapping[str, Tensor]) -> Graphs:
+    """The same graphs with attributes in units of mean and deviation."""
+    known = [name for name in _ATTRIBUTES if f"{name}.mean" in units]
+    changes = {
+        name: (getattr(graphs, name) - units[f"{name}.mean"].numpy()) / units[f"{name}.scale"].numpy() for name in known
+    }
+    return replace(graphs, **changes) if changes else graphs
 
 
 def _turned(cloud: Cloud, _: object, *, turn: int, turns: int) -> Cloud:

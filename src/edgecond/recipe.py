@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import tomllib
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files
 from typing import Annotated, Any, Literal
 
@@ -86,7 +87,8 @@ class Recipe(_Part):
         network: In the paper's notation.
         input: The input graph of clouds; none for general graphs, which are given.
         labels: Name of the edge labelling.
-        attributes: Whether the signal of general graphs has the vertex attributes beside the labels.
+        attributes: Whether signal and edge labels of general graphs have the attributes beside the labels.
+        standardised: Whether attributes are in units of their mean and deviation over the training graphs.
         task: One class of several, answers to questions with yes or no, or quantities.
         balanced: Whether rare classes count as much as frequent ones.
         hidden: Hidden widths of the filter networks.
@@ -109,6 +111,7 @@ class Recipe(_Part):
     input: Input | None = None
     labels: str = "cartesian+spherical"
     attributes: bool = False
+    standardised: bool = False
     task: Literal["classes", "answers", "quantities"] = "classes"
     balanced: bool = False
     hidden: tuple[int, ...] = (16, 32)
@@ -161,6 +164,50 @@ def find(name: str) -> Recipe:
         hint = f" Did you mean {' or '.join(close)}?" if close else ""
         raise RecipeError(f"a row is one of those that `edgecond list` shows: there is no {name!r}.{hint}")
     return known[name]
+
+
+def changed(recipe: Recipe, changes: Mapping[str, Any]) -> Recipe:
+    """The same with other settings, by their names: `{"train.rate": 0.05, "labels": "cartesian"}`."""
+    content = recipe.model_dump(mode="json", exclude={"paper"})
+    known = {name: (table, key) for name, table, key in _dotted(content)}
+    for name, value in changes.items():
+        if name not in known:
+            close = difflib.get_close_matches(name, known, n=3, cutoff=0.3)
+            hint = f" Did you mean {' or '.join(close)}?" if close else ""
+            raise RecipeError(f"a setting is one of those that `edgecond show` lists: there is no {name!r}.{hint}")
+        table, key = known[name]
+        table[key] = value
+    try:
+        return Recipe(paper=recipe.paper, **content) if changes else recipe
+    except ValueError as error:
+        raise RecipeError(f"the settings of {recipe.name} must hold together: {first_fault(error)}") from error
+
+
+def written(changes: Sequence[str]) -> dict[str, Any]:
+    """Settings as people write them, NAME=VALUE: the value is that of TOML, or else a text.
+
+    >>> written(["train.rate=0.05", "hidden=[64]", "labels=cartesian"])
+    {'train.rate': 0.05, 'hidden': [64], 'labels': 'cartesian'}
+    """
+    found: dict[str, Any] = {}
+    for change in changes:
+        name, equals, value = change.partition("=")
+        if not equals:
+            raise RecipeError(f"a setting is written NAME=VALUE, as train.rate=0.05: got {change!r}.")
+        try:
+            found[name.strip()] = tomllib.loads(f"value = {value}")["value"]
+        except tomllib.TOMLDecodeError:
+            found[name.strip()] = value.strip()
+    return found
+
+
+def _dotted(table: dict[str, Any], before: str = "") -> Iterator[tuple[str, dict[str, Any], str]]:
+    """The settings of a table and those of the tables within: dotted name, table, and name there."""
+    for key, value in table.items():
+        if isinstance(value, dict) and key != "options":
+            yield from _dotted(value, f"{before}{key}.")
+        else:
+            yield f"{before}{key}", table, key
 
 
 def first_fault(error: Exception) -> str:

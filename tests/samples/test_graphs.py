@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
 
+from edgecond.datasets import batch
 from edgecond.datasets.graphs import GraphExamples
 from edgecond.graph import collate, Graph, Labels, Pyramid, Sample
 from edgecond.labels import GRAPH_LABELLINGS, kron_labels
@@ -90,11 +92,35 @@ def test_an_epoch_visits_every_copy_of_every_example_once(packed: Pyramids):
     found = list(Batches(source, size=3, shuffle=False).epoch(0))
 
     assert len(source) == 6
-    for batch, copy in zip(found, (1, 2), strict=True):
-        assert same(batch, packed.sample(np.array([5, 0, 2]), np.full(3, copy)))
+    for part, copy in zip(found, (1, 2), strict=True):
+        assert same(part, packed.sample(np.array([5, 0, 2]), np.full(3, copy)))
 
 
 def test_a_self_connection_of_a_coarse_graph_is_like_no_edge():
     labels = kron_labels(torch.tensor([0.5, 0.0, 2.0]), torch.tensor([0, 1, 1]), torch.tensor([1, 1, 0]))
 
     assert labels.values.tolist() == [[0.5], [-1.0], [2.0]]
+
+
+def test_attributes_of_edges_stand_beside_their_labels_and_self_connections_have_zeros(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """A path of three vertices by hand: one-hot of the one label and of the self-connection, then the attribute."""
+    monkeypatch.setenv("EDGECOND_CACHE", str(tmp_path))
+    data = SimpleNamespace(
+        edge_index=np.array([[0, 1, 1, 2], [1, 0, 2, 1]]), num_nodes=3, edge_attr=np.array([[0.1], [1.0], [1.2], [2.1]])
+    )
+    graphs = batch.packed([data]).graphs
+
+    sample = pyramids(graphs, 2, 1).sample(np.array([0]), np.array([0]), attributes=True)
+
+    graph = sample.pyramid.graphs[0]
+    found = {
+        (j, i): label
+        for j, i, label in zip(graph.source.tolist(), graph.target.tolist(), graph.labels.values.tolist(), strict=True)
+    }
+    expected = {(0, 1): 0.1, (1, 0): 1.0, (1, 2): 1.2, (2, 1): 2.1}
+    assert found == {
+        **{ends: pytest.approx([1, 0, value]) for ends, value in expected.items()},
+        **{(i, i): pytest.approx([0, 1, 0]) for i in range(3)},
+    }

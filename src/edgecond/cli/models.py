@@ -52,14 +52,18 @@ def train(
         str,
         typer.Argument(
             help="A dataset, a row of `edgecond list`, or data of your own: a folder with a sub-folder of clouds or "
-            "meshes per class, a CSV of SMILES, a folder or zip of TU files."
+            "meshes per class, a CSV of SMILES, a folder or zip of TU files, or the tensors of a PyG batch."
         ),
     ],
     smiles: Annotated[str | None, typer.Option(help="Column of the SMILES in a CSV.")] = None,
     target: Annotated[list[str] | None, typer.Option(help="Column to predict; may be repeated.")] = None,
     scaffold: Annotated[bool, typer.Option("--scaffold", help="Test molecules of rare scaffolds.")] = False,
+    group: Annotated[str | None, typer.Option(help="Column of a CSV; what is equal there is not divided.")] = None,
     folds: Annotated[int, typer.Option(min=2, help="Parts of your own data, of which one is tested.")] = 5,
     epochs: Annotated[int | None, typer.Option(min=1, help="Instead of the paper's.")] = None,
+    changes: Annotated[
+        list[str] | None, typer.Option("--set", help="Another setting, as train.rate=0.05; may be repeated.")
+    ] = None,
     fold: Annotated[int, typer.Option(min=0, help="The fold to test on; the others are learned.")] = 0,
     seed: Annotated[int, typer.Option(min=0, help="Of everything random.")] = 0,
     workers: Annotated[int, typer.Option(min=0, help="Processes that build batches ahead.")] = 0,
@@ -73,30 +77,33 @@ def train(
     Data of your own are divided into training and test examples, and settings are derived from them and told.
 
     Example: edgecond train sydney --epochs 50
-    Example: edgecond train solubility.csv --target logS
+    Example: edgecond train solubility.csv --target logS --set train.rate=0.05
     """
     from edgecond import experiment, own, parallel
     from edgecond.checkpoint import write_whole
-    from edgecond.recipe import find
+    from edgecond.recipe import changed, find, written
 
-    options: dict[str, Any] = {"epochs": epochs, "workers": workers, "anew": anew}
+    options: dict[str, Any] = {"workers": workers, "anew": anew}
     asked: dict[str, Any] = {
         "smiles": smiles,
         "target": target or [],
         "scaffold": scaffold,
+        "group": group,
         "folds": folds,
         "fold": fold,
         "seed": seed,
     }
     name, data = what, None
     with users_errors():
+        settings = written(changes or [])
         if Path(what).exists() and what not in datasets_and_rows():
-            found = own.read(what, **asked)
+            found = own.read(what, epochs=epochs, settings=settings, **asked)
             recipe, name, data = found.recipe, found.recipe.name, {"path": str(Path(what).resolve()), **asked}
             options["parts"] = found.parts
             typer.echo("\n".join(found.said))
         else:
-            recipe = find(what if "/" in what else f"{what}/ecc")
+            recipe = changed(find(what if "/" in what else f"{what}/ecc"), settings)
+            options["epochs"] = epochs
     directory = out or Path("runs/train", name)
     with parallel.processes():
         trained = watched(name, experiment.train, recipe, fold, seed, directory=directory, **options)

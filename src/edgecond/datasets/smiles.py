@@ -79,6 +79,7 @@ class Molecules:
         smiles: SMILES of each molecule, as the table has it.
         rows: Row of each molecule in the table, as a spreadsheet shows it: the header is row 1.
         skipped: Rows that hold no molecule, each with a sentence that says why.
+        groups: What the table says of each molecule in a column of groups; empty without one.
     """
 
     graphs: Graphs
@@ -88,6 +89,7 @@ class Molecules:
     smiles: tuple[str, ...]
     rows: Int[Array, " n"]
     skipped: list[tuple[int, str]]
+    groups: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.smiles)
@@ -105,6 +107,7 @@ def read(
     target: str | Sequence[str] | None = None,
     task: Task | None = None,
     largest: bool = False,
+    group: str | None = None,
 ) -> Molecules:
     """The molecules of a CSV file. Rows that hold none are left out and reported, never fatal.
 
@@ -114,6 +117,7 @@ def read(
         target: Columns to predict; `()` for none, as in a table of new molecules.
         task: What all targets are; derived by `interpret` from the fields of each otherwise.
         largest: Keep only the largest component of a molecule, without its salts and solvents.
+        group: A column that says which molecules belong together, as a laboratory or a batch.
     """
     table = read_csv(Path(path))
     column = _smiles_column(table) if smiles is None else smiles
@@ -127,6 +131,7 @@ def read(
         )
     names = (target,) if isinstance(target, str) else tuple(target)
     columns = [table.column(name) for name in names]
+    grouping = table.column(group) if group else None
     graphs, unread = featurise(texts, largest=largest)
     skipped = sorted([*table.uneven, *((table.numbers[index], sentence) for index, sentence in unread)])
     if not len(graphs):
@@ -151,6 +156,7 @@ def read(
         tuple(texts[index] for index in kept),
         rows,
         skipped,
+        tuple(grouping[index] for index in kept) if grouping else (),
     )
 
 

@@ -76,11 +76,12 @@ class Pyramids:
             graphs: The graph of each, by its number in the dataset.
             copies: The copy of each.
             labelling: Of `GRAPH_LABELLINGS`.
-            attributes: Append the vertex attributes to the signal, which is of vertex labels otherwise.
+            attributes: Append the vertex attributes to the signal, which is of vertex labels otherwise, and those of
+                edges to the labels of level 0, with zeros for self-connections.
         """
         chosen = [graphs * self.copies + copies if h else graphs for h in range(len(self.levels))]
         parts = [gathered(level.vertex_pointer, rows) for level, rows in zip(self.levels, chosen, strict=True)]
-        found = [label_graph(labelling, self._graph(h, rows, *parts[h])) for h, rows in enumerate(chosen)]
+        found = [label_graph(labelling, self._graph(h, rows, *parts[h], attributes)) for h, rows in enumerate(chosen)]
         pool_maps = [
             torch.from_numpy(level.pool_map[vertices] + np.repeat(coarser[:-1], np.diff(begin)))
             for level, (begin, vertices), (coarser, _) in zip(self.levels, parts, parts[1:], strict=False)
@@ -91,7 +92,7 @@ class Pyramids:
             x = torch.cat([x, torch.from_numpy(self.graphs.vertex_attributes[inside]).to(x.dtype)], dim=1)
         return Sample(x, Pyramid(tuple(found), tuple(pool_maps)), torch.from_numpy(self.graphs.ys[graphs]))
 
-    def _graph(self, h: int, chosen: Array, begin: Array, vertices: Array) -> Graph:
+    def _graph(self, h: int, chosen: Array, begin: Array, vertices: Array, attributes: bool) -> Graph:
         """$G^{(h)}$ of some pyramids with the labels that are given; vertices are counted on from graph to graph."""
         level = self.levels[h]
         pointer = _pointer(level.degree[vertices])
@@ -100,11 +101,23 @@ class Pyramids:
         target = torch.from_numpy(np.repeat(np.arange(len(vertices)), np.diff(pointer)))
         values = torch.from_numpy(level.values[edges])
         labels = kron_labels(values, source, target) if h else Labels(self._categories, values)
+        if not h and attributes and self.graphs.edge_attributes.shape[1]:
+            labels = Labels(torch.cat([self._categories[values], self._edge_attributes[torch.from_numpy(edges)]], 1))
         return Graph(source, target, torch.from_numpy(pointer), labels, torch.from_numpy(np.diff(begin)))
 
     @cached_property
     def _one_hot(self) -> torch.Tensor:
         return torch.eye(max(len(self.graphs.vertex_values), 1))
+
+    @cached_property
+    def _edge_attributes(self) -> torch.Tensor:
+        """Of the edges of level 0 in their order there, where a self-connection ends those into a vertex."""
+        level, given = self.levels[0], self.graphs.edge_attributes
+        rows = torch.zeros(len(level.source), given.shape[1])
+        others = np.ones(len(rows), bool)
+        others[np.cumsum(level.degree) - 1] = False
+        rows[torch.from_numpy(others)] = torch.tensor(given, dtype=rows.dtype)
+        return rows
 
     @cached_property
     def _categories(self) -> torch.Tensor:

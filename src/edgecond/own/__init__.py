@@ -1,0 +1,223 @@
+"""People's own data: what a path holds, how it is divided, and a recipe whose settings are derived from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from edgecond.datasets import batch, DataError, folder, smiles, tu
+from edgecond.datasets.columns import Task
+from edgecond.datasets.graphs import GraphExamples, Graphs
+from edgecond.datasets.molecule_splits import group_folds, scaffold_split
+from edgecond.datasets.splits import stratified_folds
+from edgecond.model import Learnable
+from edgecond.own.settings import for_clouds, for_graphs, of_length
+from edgecond.recipe import changed, Recipe
+
+SHOWN = 10  # rows or files that were skipped, before the rest is counted
+
+
+@dataclass(frozen=True, eq=False)
+class Own:
+    """Data of one's own, ready to train on.
+
+    Attributes:
+        recipe: With settings that fit the data.
+        parts: Training and test examples.
+        said: What was found and what was chosen, in sentences.
+    """
+
+    recipe: Recipe
+    parts: tuple[Learnable, Learnable]
+    said: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Division:
+    """How examples are divided into those to learn from and those to test.
+
+    Attributes:
+        folds: Parts into which they are divided; of classes each has its share.
+        fold: The part to test.
+        seed: Of that division.
+        group: Column of a table; what is equal there stays in one part.
+        scaffold: Test molecules with scaffolds that are rare, a tenth of all, instead of a fold.
+    """
+
+    folds: int = 5
+    fold: int = 0
+    seed: int = 0
+    group: str | None = None
+    scaffold: bool = False
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.fold < self.folds:
+            raise DataError(f"the folds are numbered from 0 to {self.folds - 1}: got {self.fold}.")
+        if self.scaffold and self.group:
+            raise DataError("molecules are divided by scaffold or by group: got both. Leave one out.")
+
+    def of(self, ys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Numbers of the examples to learn from, and of those to test."""
+        if self.scaffold or self.group:
+            raise DataError("a scaffold or a group is that of molecules in a table: these data have neither.")
+        chosen = stratified_folds(ys, self.folds, self.seed)[self.fold]
+        return chosen.train, chosen.test
+
+    def of_molecules(self, found: smiles.Molecules, ys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The same by group or scaffold, if that is asked for."""
+        if self.scaffold:
+            train, _, test = scaffold_split(found.smiles, (0.9, 0.0, 0.1))
+        elif self.group:
+            test = group_folds(found.groups, self.folds)[self.fold]
+            train = np.setdiff1d(np.arange(len(found)), test)
+        else:
+            return self.of(ys)
+        return train, test
+
+
+def read(
+    path: str | Path,
+    *,
+    smiles: str | None = None,
+    target: Sequence[str] = (),
+    epochs: int | None = None,
+    settings: Mapping[str, Any] | None = None,
+    **division: Any,
+) -> Own:
+    """What a path holds: a folder with a sub-folder of clouds or meshes per class, a table of SMILES, TU files, or the
+    tensors of a PyG batch.
+
+    Args:
+        path: The folder, or the .csv, .zip or .safetensors file.
+        smiles: Column of the SMILES.
+        target: Columns to predict.
+        epochs: Instead of those that fit the data.
+        settings: Of `Recipe`, by their dotted names, instead of those that fit the data.
+        division: Of `Division`.
+    """
+    path, divided = Path(path), Division(**division)
+    if not path.exists():
+        raise DataError(f"{path} must be a folder, or a .csv, .zip or .safetensors file: there is none.")
+    if path.suffix.lower() in (".csv", ".gz", ".tsv"):
+        found = _molecules(path, smiles, target, divided)
+    elif path.suffix.lower() == ".safetensors":
+        found = _batch(path, divided)
+    elif path.is_file() or any(path.glob("*_graph_indicator.txt")):
+        found = _graphs(path, divided)
+    else:
+        found = _clouds(path, divided)
+    recipe = changed(of_length(found.recipe, epochs), settings or {})
+    train, test = found.parts
+    said = [*found.said, f"{len(train)} to learn from, {len(test)} to test", f"network: {recipe.network}"]
+    said.append(f"{recipe.train.epochs} epochs, batches of {recipe.train.batch}, rate {recipe.train.rate:g}")
+    if recipe.balanced:
+        said.append("rare classes count as much as frequent ones")
+    return Own(recipe, found.parts, tuple(said))
+
+
+def _clouds(path: Path, division: Division) -> Own:
+    found = folder.read(path)
+    examples = found.examples
+    spacing = folder.point_spacing(examples.clouds)
+    recipe = for_clouds(_name(path), examples, spacing, dataset="folder", options={"columns": list(found.columns)})
+    train, test = division.of(examples.ys.numpy())
+    said = (
+        f"{len(examples)} clouds in {len(examples.classes)} classes: {', '.join(examples.classes)}",
+        f"signal: {', '.join(found.columns) or 'none, so 1 everywhere'}",
+        f"points are {spacing:.3g} apart: resolutions and radii are multiples of it",
+        *_skipped([sentence for _, sentence in found.skipped]),
+    )
+    return Own(recipe, (examples.take(train.tolist()), examples.take(test.tolist())), said)
+
+
+def _graphs(path: Path, division: Division) -> Own:
+    graphs = tu.read(path)
+    whole = GraphExamples(graphs, np.arange(len(graphs)))
+    recipe = for_graphs(_name(path), whole, dataset="tu", standardised=True)
+    train, test = division.of(graphs.ys)
+    return Own(recipe, (whole.take(train), whole.take(test)), (repr(graphs),))
+
+
+def _batch(path: Path, division: Division) -> Own:
+    found = batch.read(path)
+    whole, task = examples_of(found, str(path))
+    recipe = for_graphs(_name(path), whole, task, dataset="batch", standardised=True)
+    train, test = division.of(_strata(whole, task))
+    said = (repr(whole.graphs), f"predicts {', '.join(found.target_names)} ({task})")
+    return Own(recipe, (whole.take(train), whole.take(test)), said)
+
+
+def _molecules(path: Path, column: str | None, target: Sequence[str], division: Division) -> Own:
+    found = smiles.read(path, smiles=column, target=target or None, group=division.group)
+    whole, task = examples_of(found, str(path))
+    recipe = for_graphs(_name(path), whole, task, dataset="smiles")
+    train, test = division.of_molecules(found, _strata(whole, task))
+    said = (
+        f"{len(found)} molecules; {len(found.skipped)} rows skipped",
+        *_skipped([f"row {row}: {sentence}" for row, sentence in found.skipped]),
+        f"predicts {', '.join(found.target_names)} ({task})",
+    )
+    return Own(recipe, (whole.take(train), whole.take(test)), said)
+
+
+class Targeted(Protocol):
+    """Graphs with columns of targets, as tables of molecules and batches have them; see `smiles.Molecules`."""
+
+    @property
+    def graphs(self) -> Graphs: ...
+
+    @property
+    def targets(self) -> np.ndarray: ...
+
+    @property
+    def target_names(self) -> tuple[str, ...]: ...
+
+    @property
+    def classes(self) -> tuple[tuple[str, ...], ...]: ...
+
+    @property
+    def tasks(self) -> tuple[Task, ...]: ...
+
+    @property
+    def rows(self) -> np.ndarray: ...
+
+
+def examples_of(found: Targeted, where: str) -> tuple[GraphExamples, str]:
+    """All the graphs as examples, and the task: one class of several, answers of yes or no, or quantities."""
+    kinds, every = set(found.tasks), np.arange(len(found.graphs))
+    if len(kinds) > 1 or (len(found.classes) > 1 and any(len(names) > 2 for names in found.classes)):
+        told = zip(found.target_names, found.tasks, strict=True)
+        raise DataError(
+            f"{where} must have targets of one kind, quantities or answers of yes or no, or a single one of classes: "
+            f"got {', '.join(f'{name} ({task})' for name, task in told)}. Train a network for each kind."
+        )
+    if kinds == {"regression"}:
+        return GraphExamples(found.graphs, every, found.targets, found.target_names), "quantities"
+    if len(found.target_names) > 1:
+        return GraphExamples(found.graphs, every, found.targets, found.target_names), "answers"
+    ys, names = found.targets[:, 0], found.classes[0]
+    if np.isnan(ys).any():
+        raise DataError(
+            f"{where}, column {found.target_names[0]!r} must tell the class of every molecule: row "
+            f"{found.rows[int(np.isnan(ys).argmax())]} is blank. Remove such rows."
+        )
+    graphs = replace(found.graphs, ys=ys.astype(np.int64), classes=np.arange(len(names)))
+    return GraphExamples(graphs, every, None, names), "classes"
+
+
+def _strata(examples: GraphExamples, task: str) -> np.ndarray:
+    """The classes to spread evenly; all alike where there are none."""
+    return examples.ys.numpy() if task == "classes" else np.zeros(len(examples), np.int64)
+
+
+def _name(path: Path) -> str:
+    return path.resolve().stem
+
+
+def _skipped(sentences: Sequence[str]) -> list[str]:
+    more = [f"skipped: {len(sentences) - SHOWN} more"] if len(sentences) > SHOWN else []
+    return [f"skipped: {sentence}" for sentence in sentences[:SHOWN]] + more

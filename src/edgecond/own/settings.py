@@ -1,0 +1,100 @@
+"""Settings that fit people's own data: the paper's networks and schedules, in the units of the data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from edgecond.datasets import Examples
+from edgecond.datasets.graphs import GraphExamples
+from edgecond.notation import Architecture, Pooling
+from edgecond.recipe import find, Input, Recipe, Train
+
+CLOUDS = "modelnet10/ecc"
+"""The row whose network clouds have, with its lengths in units of the spacing of points (Section 4.2)."""
+GRAPHS = "nci1/ecc"
+"""The row whose settings general graphs have (Section 4.3)."""
+STEPS, BATCH = 4000, 32
+"""Training on clouds takes about so many steps of so many clouds, if the paper's 50 to 250 epochs allow it."""
+QUANTITIES_RATE = 0.01
+"""Squared errors are not bounded as other losses are, and need a lower rate."""
+UNBALANCED = 3.0
+"""Classes count equally if the most frequent occurs this many times as often as the rarest."""
+
+
+def for_clouds(name: str, examples: Examples, spacing: float, **about: Any) -> Recipe:
+    """What to train on clouds.
+
+    Args:
+        name: Of the recipe.
+        examples: All that there are.
+        spacing: How far points are apart, which takes the place of the row's resolution.
+        about: What else the recipe says.
+    """
+    row = find(CLOUDS)
+    assert row.input is not None
+    unit = spacing / row.input.resolution
+    epochs = int(np.clip(STEPS * BATCH // len(examples), 50, 250))
+    return _like(
+        row,
+        name=name,
+        network=_network(row.network, len(examples.classes), unit),
+        input=Input(resolution=row.input.resolution * unit, radius=row.input.radius * unit),
+        balanced=_unbalanced(examples.ys.numpy()),
+        train=Train(epochs=epochs, batch=BATCH, rate=row.train.rate, drops=(int(0.6 * epochs), int(0.9 * epochs))),
+        orientations=1,
+        **about,
+    )
+
+
+def for_graphs(name: str, examples: GraphExamples, task: str = "classes", **about: Any) -> Recipe:
+    """What to train on general graphs.
+
+    Args:
+        name: Of the recipe.
+        examples: All that there are.
+        task: Of `Recipe`.
+        about: What else the recipe says.
+    """
+    row, graphs = find(GRAPHS), examples.graphs
+    return _like(
+        row,
+        name=name,
+        task=task,
+        network=_network(row.network, len(examples.classes)),
+        balanced=task == "classes" and _unbalanced(examples.ys.numpy()),
+        attributes=graphs.vertex_attributes.shape[1] + graphs.edge_attributes.shape[1] > 0,
+        train=row.train.model_copy(update={"rate": QUANTITIES_RATE}) if task == "quantities" else row.train,
+        **about,
+    )
+
+
+def of_length(recipe: Recipe, epochs: int | None) -> Recipe:
+    """The same with another number of epochs, of which each rate has its share."""
+    if epochs is None:
+        return recipe
+    drops = tuple(drop * epochs // recipe.train.epochs for drop in recipe.train.drops)
+    return recipe.model_copy(update={"train": recipe.train.model_copy(update={"epochs": epochs, "drops": drops})})
+
+
+def _like(row: Recipe, **changes: Any) -> Recipe:
+    """A recipe that differs from a row of the paper in what is named, and claims none of its numbers."""
+    return row.model_copy(update={"paper": (), "folds": 1, "options": {}, **changes})
+
+
+def _network(network: Architecture, outputs: int, unit: float = 1.0) -> Architecture:
+    """The same with other lengths and another number of outputs."""
+    *layers, _ = network
+    written = [
+        f"{type(layer).__name__}({layer.resolution * unit:.3g},{layer.radius * unit:.3g})"
+        if isinstance(layer, Pooling) and layer.resolution is not None and layer.radius is not None
+        else str(layer)
+        for layer in layers
+    ]
+    return Architecture("-".join([*written, f"FC({outputs})"]))
+
+
+def _unbalanced(ys: np.ndarray) -> bool:
+    counts = np.bincount(ys)
+    return bool(counts.max() > UNBALANCED * counts[counts > 0].min())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -96,27 +96,53 @@ def answers(y: Scores, probabilities: Scores) -> dict[str, float]:
         y: 1, 0 or NaN for each example and question.
         probabilities: Of yes.
     """
+    return _means(each_answer(y, probabilities), ("roc_auc", "average_precision", "accuracy"))
+
+
+def each_answer(y: Scores, probabilities: Scores) -> list[dict[str, float]]:
+    """The figures of each question; none of one that has not both answers among the examples."""
     from sklearn.metrics import average_precision_score, roc_auc_score
 
-    found = []
-    for truth, probability in zip(y.T, probabilities.T, strict=True):
-        known = ~np.isnan(truth)
-        truth, probability = truth[known], probability[known]
-        if 0 < truth.sum() < len(truth):
-            hits = float(((probability > 0.5) == (truth > 0.5)).mean())
-            found.append((roc_auc_score(truth, probability), average_precision_score(truth, probability), hits))
-    means = np.mean(found, axis=0).tolist() if found else [float("nan")] * 3
-    return dict(zip(("roc_auc", "average_precision", "accuracy"), means, strict=True))
+    found: list[dict[str, float]] = []
+    for truth, probability in _known(y, probabilities):
+        both = 0 < truth.sum() < len(truth)
+        found.append(
+            {
+                "roc_auc": float(roc_auc_score(truth, probability)),
+                "average_precision": float(average_precision_score(truth, probability)),
+                "accuracy": float(((probability > 0.5) == (truth > 0.5)).mean()),
+            }
+            if both
+            else {}
+        )
+    return found
 
 
 def errors(y: Scores, predicted: Scores) -> dict[str, float]:
     """The figures of quantities, means over them: root of the mean squared error, mean absolute error, and $R^2$."""
-    found = []
+    return _means(each_error(y, predicted), ("rmse", "mae", "r2"))
+
+
+def each_error(y: Scores, predicted: Scores) -> list[dict[str, float]]:
+    """The figures of each quantity; none of one that is unknown of all examples."""
+    found: list[dict[str, float]] = []
+    for truth, guess in _known(y, predicted):
+        if not len(truth):
+            found.append({})
+            continue
+        square, spread = float(((guess - truth) ** 2).mean()), float(truth.var())
+        r2 = 1 - square / spread if spread else float("nan")
+        found.append({"rmse": square**0.5, "mae": float(np.abs(guess - truth).mean()), "r2": r2})
+    return found
+
+
+def _known(y: Scores, predicted: Scores) -> Iterator[tuple[Scores, Scores]]:
+    """Of each column, what is known of the truth and what was predicted of it."""
     for truth, guess in zip(y.T, predicted.T, strict=True):
         known = ~np.isnan(truth)
-        if known.any():
-            error, spread = (guess - truth)[known], float(truth[known].var())
-            square = float((error**2).mean())
-            found.append((square**0.5, float(np.abs(error).mean()), 1 - square / spread if spread else float("nan")))
-    means = np.mean(found, axis=0).tolist() if found else [float("nan")] * 3
-    return dict(zip(("rmse", "mae", "r2"), means, strict=True))
+        yield truth[known], guess[known]
+
+
+def _means(found: Sequence[dict[str, float]], names: Sequence[str]) -> dict[str, float]:
+    known = [each for each in found if each]
+    return {name: float(np.mean([each[name] for each in known])) if known else float("nan") for name in names}

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from edgecond import datasets
+from edgecond import datasets, own
 from edgecond.datasets.graphs import GraphExamples
 from edgecond.model import FILE, Model
 from edgecond.notation import Architecture
@@ -52,6 +52,27 @@ def of_graphs(directory, network="C(4)-MP-C(5)-GAP-FC(2)", targets=None, **chang
     return made(directory, recipe, examples, examples, epochs)
 
 
+SMILES = ["CCO", "c1ccccc1O", "CC(=O)Nc1ccc(O)cc1", "[Na+].[O-]S(=O)(=O)c1ccc(Cl)cc1", "FC(Br)(I)CP", "C[C@H](N)C(=O)O"]
+
+
+def of_molecules(directory, kind):
+    """A table of molecules with a column of a kind: classes, answers with a blank, or quantities."""
+    columns = {"classes": ["kind"], "answers": ["toxic", "soluble"], "quantities": ["logS"]}[kind]
+    rows = []
+    for number, text in enumerate(SMILES * 4):
+        even = number % 2 == 0
+        rows.append(
+            [text, "odd" if even else "<b>even</b>", number % 3 // 2, "" if number == 0 else int(even), number / 4]
+        )
+    header = ["smiles", "kind", "toxic", "soluble", "logS"]
+    (directory / "table.csv").write_text("".join(",".join(map(str, row)) + "\n" for row in [header, *rows]))
+    found = own.read(directory / "table.csv", target=columns, folds=2)
+    changes = {"sparsifications": 1, "network": Architecture(f"C(4)-MP-C(5)-GAP-FC({len(found.parts[0].classes)})")}
+    figure = "mse" if kind == "quantities" else "accuracy"
+    epochs = [{figure if name == "accuracy" else name: value for name, value in epoch.items()} for epoch in EPOCHS]
+    return made(directory, found.recipe.model_copy(update=changes), *found.parts, epochs)
+
+
 @pytest.fixture(scope="module")
 def cache(tmp_path_factory):
     """A cache of their own for the pyramids of graphs."""
@@ -73,3 +94,18 @@ def images(tmp_path_factory):
 @pytest.fixture(scope="module")
 def graphs(tmp_path_factory, cache):
     return of_graphs(tmp_path_factory.mktemp("graphs"))
+
+
+@pytest.fixture(scope="module")
+def molecules(tmp_path_factory, cache):
+    return of_molecules(tmp_path_factory.mktemp("molecules"), "classes")
+
+
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory, cache):
+    return of_molecules(tmp_path_factory.mktemp("answers"), "answers")
+
+
+@pytest.fixture(scope="module")
+def quantities(tmp_path_factory, cache):
+    return of_molecules(tmp_path_factory.mktemp("quantities"), "quantities")

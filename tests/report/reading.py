@@ -49,6 +49,8 @@ class Page(HTMLParser):
                 self.rows[-1].append(self._text)
             case "figcaption":
                 self.captions.append(self._text)
+            case "svg":
+                self.figures.append({"svg": True})
             case "script" if self._kind == "application/json":
                 self.figures.append(json.loads(self._text))
             case "script":

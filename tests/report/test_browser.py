@@ -23,6 +23,9 @@ ARGUMENTS = [
 SCREENS = {"desktop": (1200, 900, "light", 16), "phone": (360, 740, "dark", 8)}
 """Width, height, colours, and how many drawings in space browsers keep there at a time."""
 
+MOLECULES = [("molecules", "desktop"), ("answers", "phone"), ("quantities", "phone")]
+"""Runs on tables of molecules, which are drawn as pictures."""
+
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: apt-get install chromium")]
 
 
@@ -40,7 +43,7 @@ def screen(request):
 
 @pytest.mark.parametrize(
     ("kind", "screen"),
-    [("clouds", "desktop"), ("clouds", "phone"), ("images", "desktop"), ("graphs", "phone")],
+    [("clouds", "desktop"), ("clouds", "phone"), ("images", "desktop"), ("graphs", "phone"), *MOLECULES],
     indirect=["screen"],
 )
 def test_every_figure_is_drawn(kind, screen, request):
@@ -56,6 +59,11 @@ def test_every_figure_is_drawn(kind, screen, request):
     plots = screen.locator(".plot").all()
     kinds = [_drawn(plot) for plot in plots]
     assert len(plots) > 6
+    pictures = screen.locator(".picture").all()
+    assert len(pictures) == (6 if kind in dict(MOLECULES) else 0)
+    for picture in pictures:
+        picture.scroll_into_view_if_needed()
+        assert _colours(picture.screenshot()) > 2, picture.get_attribute("aria-label")
     assert kinds.count("space") == (9 if kind == "clouds" else 0)  # six mistakes and three levels
     assert screen.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []

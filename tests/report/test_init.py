@@ -13,7 +13,7 @@ from edgecond.checkpoint import CheckpointError
 from edgecond.cli import app
 from edgecond.report import ReportError, write
 from edgecond.report.contents import Contents
-from tests.report.conftest import EPOCHS, made, of_graphs
+from tests.report.conftest import EPOCHS, made
 from tests.report.reading import read
 from tests.sentences import refused
 
@@ -130,19 +130,6 @@ def test_names_of_classes_are_text_whatever_they_contain(clouds, tmp_path):
     assert page.row(evil)[-1] == "3"
     assert page.figure("Test examples by true class")["data"][0]["type"] == "heatmap"
     assert "<script>alert" not in path.read_text("utf-8")
-
-
-def test_a_page_of_quantities_has_no_classes(cache, tmp_path):
-    """Nothing is taken for something else where numbers are predicted."""
-    targets = np.arange(6.0)[:, None]
-    run = of_graphs(tmp_path, "C(4)-MP-C(5)-GAP-FC(1)", targets, task="quantities")
-
-    page = read(write(run.directory, None, run.test))
-
-    assert page.headings[1:] == [name for name in SECTIONS if name not in ("Confusion", "Classes", "Mistakes")]
-    rmse = evaluation.errors(targets, np.mean(run.model.scores(run.test), axis=0))["rmse"]
-    assert page.named["Root mean squared error"] == f"{rmse:.4g}"
-    assert page.figure("Mean squared error in each epoch")["data"][0]["y"] == [0.25, 0.5]
 
 
 def test_the_file_is_named_or_beside_the_model_and_the_same_each_time(clouds, tmp_path):

@@ -202,12 +202,14 @@ class GraphExamples:
         numbers: Of the graphs that belong to the part, from 0.
         targets: What to predict of each graph of the dataset instead of its class: numbers, NaN where unknown.
         outcomes: Names of the classes, or of the targets, instead of the numbers that the file has for classes.
+        smiles: Of each graph of the dataset, where they are molecules.
     """
 
     graphs: Graphs
     numbers: Int[Array, " examples"]
     targets: Float[Array, "graphs t"] | None = None
     outcomes: tuple[str, ...] = ()
+    smiles: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         numbers = _whole(self.numbers)

@@ -154,6 +154,7 @@ def _batch(path: Path, division: Division) -> Own:
 def _molecules(path: Path, column: str | None, target: Sequence[str], division: Division) -> Own:
     found = smiles.read(path, smiles=column, target=target or None, group=division.group)
     whole, task = examples_of(found, str(path))
+    whole = replace(whole, smiles=found.smiles)
     recipe = for_graphs(_name(path), whole, task, dataset="smiles")
     train, test = division.of_molecules(found, _strata(whole, task))
     said = (

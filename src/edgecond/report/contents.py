@@ -15,12 +15,10 @@ from edgecond.model import Learnable, Model, settings
 from edgecond.preparation import CloudPreparation
 from edgecond.pyramid import cloud_pyramid
 from edgecond.recipe import recipes
-from edgecond.report import drawings, filters
+from edgecond.report import drawings, filters, seen
 from edgecond.report.figures import confusion, curve, Panel
+from edgecond.report.outcomes import answers, DRAWN, percent, quantities
 from edgecond.report.page import cards, facts, figures, page, section, table
-
-MISTAKES = 6
-"""Mistakes that are drawn at most."""
 
 _NAMES = {
     "accuracy": "Accuracy",
@@ -64,23 +62,31 @@ class Contents:
     def html(self) -> str:
         """The page."""
         recipe, count = self.model.recipe, self.history[-1]["epoch"]
-        of_classes = [*self._classes(), self._mistakes()] if recipe.task == "classes" else []
-        sections = [self._headline(), self._curves(), *of_classes, self._pyramid(), self._filters(), self._making()]
+        outcomes = self._outcomes()
+        sections = [self._headline(), self._curves(), *outcomes, self._pyramid(), self._filters(), self._making()]
         lead = f"{recipe.network} after {count:,} epoch{'' if count == 1 else 's'} on {self.test.name}."
         return page(recipe.name, lead, filter(None, sections))
 
+    def _outcomes(self) -> list[str]:
+        match self.model.recipe.task:
+            case "answers":
+                return answers(self.model, self.test, np.mean(self.scores, axis=0))
+            case "quantities":
+                return quantities(self.model, self.test, np.mean(self.scores, axis=0))
+        return [*self._classes(), self._mistakes()]
+
     def _headline(self) -> str:
+        found = self.model.figures_of(self.scores, self.test.ys.numpy())
         if self.model.recipe.task != "classes":
-            named = [(_NAMES[name], f"{value:.4g}") for name, value in self.model.figures(self.test).items()]
+            named = [(_NAMES[name], f"{value:.4g}") for name, value in found.items()]
             return section("Figures", f"On {len(self.test):,} test examples.", cards(named))
-        found = evaluation.figures(self.test.ys.numpy(), self.scores, every=self.model.recipe.input is not None)
         names = ("accuracy", "f1", "f1_legacy", "class_accuracy")
-        shown = [(_NAMES[name], f"{_percent(found[name])} %") for name in names]
-        shown.append(("Accuracy while learning", f"{_percent(self.history[-1]['accuracy'])} %"))
+        shown = [(_NAMES[name], f"{percent(found[name])} %") for name in names]
+        shown.append(("Accuracy while learning", f"{percent(self.history[-1]['accuracy'])} %"))
         parts, looks = [cards(shown)], len(self.scores)
         if looks > 1:
             ends = ("", "_votes", "_scores")
-            rows = [[_NAMES[name], *(_percent(found[name + end]) for end in ends)] for name in names]
+            rows = [[_NAMES[name], *(percent(found[name + end]) for end in ends)] for name in names]
             parts.append(table(["In per cent", "One look", f"Votes of {looks}", f"Scores of {looks}"], rows))
         lead = f"On {len(self.test):,} test examples of {len(self.model.classes)} classes, none of them learned from."
         return section("Figures", lead, *parts)
@@ -105,7 +111,7 @@ class Contents:
         looks = f"the one that most of {len(self.scores)} looks favour" if len(self.scores) > 1 else "the likeliest"
         every = precision_recall_fscore_support(y, self.predicted, labels=range(len(classes)), zero_division=0)
         rows = [
-            [name, *map(_percent, (precision, recall, f1)), f"{count:,}"]
+            [name, *map(percent, (precision, recall, f1)), f"{count:,}"]
             for name, precision, recall, f1, count in zip(classes, *every, strict=True)
         ]
         lead = "Precision, recall and their harmonic mean, F1, of each class in per cent, and its test examples."
@@ -117,35 +123,21 @@ class Contents:
     def _mistakes(self) -> str:
         y, sure = self.test.ys.numpy(), np.mean(self.scores, axis=0)[np.arange(len(self.test)), self.predicted]
         wrong = np.flatnonzero(self.predicted != y)
-        shown = wrong[np.argsort(-sure[wrong], kind="stable")][:MISTAKES]
+        shown = wrong[np.argsort(-sure[wrong], kind="stable")][:DRAWN]
         if not len(shown):
             return section("Mistakes", "There are none: every test example was told right.")
         classes = self.model.classes
         panels = [
-            Panel(
-                self._drawing(number),
+            seen.shown(
+                self.test,
+                number,
                 f"{classes[y[number]]}, taken for {classes[self.predicted[number]]} "
-                f"with probability {_percent(sure[number])}\N{NO-BREAK SPACE}%{self._name(number)}.",
+                f"with probability {percent(sure[number])}\N{NO-BREAK SPACE}%",
             )
             for number in shown.tolist()
         ]
-        lead = f"The {len(shown)} of {len(wrong)} wrong answers that the network was surest of. {self._legend()}"
-        return section("Mistakes", lead, figures(panels))
-
-    def _drawing(self, number: int) -> dict[str, Any]:
-        if isinstance(self.test, GraphExamples):
-            return drawings.graph(self.test.graphs, int(self.test.numbers[number]))
-        return drawings.cloud(self.test.clouds[number])
-
-    def _name(self, number: int) -> str:
-        if isinstance(self.test, GraphExamples):
-            return f" (graph {self.test.numbers[number]})"
-        return f" ({self.test.names[number]})" if self.test.names else ""
-
-    def _legend(self) -> str:
-        if isinstance(self.test, GraphExamples):
-            return drawings.legend(self.test.graphs.edge_values.tolist())
-        return "Colour is the signal, or the height where that is constant; what has depth can be turned."
+        lead = f"The {len(shown)} of {len(wrong)} wrong answers that the network was surest of."
+        return section("Mistakes", f"{lead} {seen.legend(self.test)}", figures(panels))
 
     def _pyramid(self) -> str:
         test, made = self.test, self.model.preparation
@@ -164,7 +156,9 @@ class Contents:
             number = int(small[-1])
             panels = drawings.graph_levels(made.look(test, 0, 1).sample([number], 0).pyramid)
             how = "Levels come of Kron reduction; thick lines have more than the median weight of their level."
-        return section("Pyramid", f"A test example{self._name(number)} on all levels. {how}", figures(panels))
+        name = seen.called(test, number)
+        lead = f"A test example{f' ({name})' if name else ''} on all levels. {how}"
+        return section("Pyramid", lead, figures(panels))
 
     def _filters(self) -> str:
         lead = (
@@ -201,7 +195,3 @@ def _said(value: Any) -> str:
         case bool():
             return "yes" if value else "no"
     return str(value)
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.2f}"

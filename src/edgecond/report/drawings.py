@@ -13,11 +13,9 @@ from numpy import ndarray as Array
 from edgecond.datasets.graphs import Graphs
 from edgecond.graph import Cloud, Pyramid
 from edgecond.pyramid import Level, Levels
-from edgecond.report.figures import ACCENT, Figure, margin, numbers, Panel, plain, SIGNAL
+from edgecond.report.figures import ACCENT, evenly, Figure, GREY, margin, numbers, Panel, plain, POINTS, SIGNAL
 from edgecond.report.layout import nearby, spread, undirected
 
-POINTS = 2_000
-"""Points of a cloud that are drawn at most, chosen evenly."""
 LINES = 3_000
 """Edges of a level that are drawn at most, chosen evenly."""
 VERTICES = 300
@@ -47,12 +45,11 @@ COLOURS = (
     "#c9b93a",
     "#35b5c4",
 )
-GREY = "#8a8f98"
 
 
 def cloud(seen: Cloud) -> Figure:
     """The points of a cloud, coloured by the first channel of its signal."""
-    chosen = _evenly(len(seen), POINTS)
+    chosen = evenly(len(seen), POINTS)
     return _plot([_points(seen.positions.numpy()[chosen], seen.signal.numpy()[chosen, :1])])
 
 
@@ -60,9 +57,9 @@ def cloud_levels(levels: Levels) -> list[Panel]:
     """Points and edges of each level of one cloud's pyramid (Section 3.4)."""
     found = []
     for h, level in enumerate(levels.levels):
-        points, chosen = level.positions.numpy(), _evenly(len(level.positions), POINTS)
+        points, chosen = level.positions.numpy(), evenly(len(level.positions), POINTS)
         start, end = _ends(level)
-        drawn = _evenly(len(start), LINES)
+        drawn = evenly(len(start), LINES)
         signal = levels.x.numpy()[chosen, :1] if h == 0 else np.zeros((len(chosen), 0))
         caption = f"Level {h}: {_count(len(points), 'point', most=POINTS)} and {_count(len(start), 'edge', most=LINES)}"
         if level.centroids is not None:
@@ -105,7 +102,7 @@ def graph_levels(pyramid: Pyramid) -> list[Panel]:
             at = np.stack([np.bincount(pool_map, column, minlength=n) for column in at.T], 1) / np.maximum(share, 1)
         source, target = level.source.numpy(), level.target.numpy()
         every = undirected(source, target)
-        once = every[_evenly(len(every), LINES)]
+        once = every[evenly(len(every), LINES)]
         weights = level.labels.per_edge(level.labels.values).numpy()[once, 0] if h else np.ones(len(once))
         strong = weights > np.median(weights) if len(weights) else np.zeros(0, bool)
         lines = [
@@ -131,10 +128,6 @@ def _ends(level: Level) -> tuple[Float[Array, "e 3"], Float[Array, "e 3"]]:
         return points[source], level.centroids.numpy()[target]
     once = undirected(source, target)
     return points[source[once]], points[target[once]]
-
-
-def _evenly(count: int, most: int) -> Int[Array, " chosen"]:
-    return np.arange(count) if count <= most else np.linspace(0, count - 1, most).astype(int)
 
 
 def _points(at: Float[Array, "n 3"], signal: Float[Array, "n d"]) -> dict[str, Any]:

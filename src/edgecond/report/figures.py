@@ -16,8 +16,12 @@ Figure = dict[str, Any]  # "data" and "layout", as JSON says them
 
 ACCENT = "#3b82c4"
 """Of what has no colour of its own; it is seen on white and on black."""
+GREY = "#8a8f98"
+"""Of lines."""
 SIGNAL = [[0, "#9aa7bd"], [1, "#e4572e"]]
 """Colours from the smallest value to the largest; they too are seen on white and on black."""
+POINTS = 2_000
+"""Points that are drawn at most, chosen evenly."""
 COUNTED = 20
 """Classes at most whose counts fit into the cells of a confusion matrix."""
 
@@ -29,6 +33,14 @@ class Panel:
     figure: Figure
     caption: str
     ratio: float = 1.0
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A drawing that is SVG already, in the colour of the text around it, and the sentence that tells what it shows."""
+
+    svg: str
+    caption: str
 
 
 def curve(history: Sequence[Mapping[str, float]], name: str) -> Figure:
@@ -78,6 +90,32 @@ def confusion(table: Int[Array, "classes classes"], classes: Sequence[str]) -> F
         "layout": {
             "xaxis": axis | {"title": {"text": "taken for"}, "constrain": "domain"},
             "yaxis": axis | {"title": {"text": "true"}, "autorange": "reversed", "scaleanchor": "x"},
+            "margin": margin(8),
+        },
+    }
+
+
+def scatter(truth: Float[Array, " n"], predicted: Float[Array, " n"], names: Sequence[str]) -> Figure:
+    """What was predicted of each example over what is true, and the line on which the two are the same."""
+    chosen = evenly(len(truth), POINTS)
+    ends = [float(end) for end in (min(truth.min(), predicted.min()), max(truth.max(), predicted.max()))]
+    same = {"type": "scatter", "mode": "lines", "x": ends, "y": ends, "line": {"color": GREY, "dash": "dot"}}
+    points = {
+        "type": "scatter",
+        "mode": "markers",
+        "x": numbers(truth[chosen]),
+        "y": numbers(predicted[chosen]),
+        "text": [plain(names[number]) for number in chosen.tolist()],
+        "marker": {"color": ACCENT, "size": 6, "opacity": 0.6},
+        "hovertemplate": "%{text}: true %{x}, predicted %{y}<extra></extra>",
+    }
+    axis = {"automargin": True, "nticks": 6}
+    return {
+        "data": [same | {"hoverinfo": "skip"}, points],
+        "layout": {
+            "xaxis": axis | {"title": {"text": "true"}, "constrain": "domain"},
+            "yaxis": axis | {"title": {"text": "predicted"}, "scaleanchor": "x", "constrain": "domain"},
+            "showlegend": False,
             "margin": margin(8),
         },
     }
@@ -165,6 +203,11 @@ def numbers(values: Array) -> list[Any]:
     if values.ndim > 1:
         return [numbers(row) for row in values]
     return [float(f"{value:.4g}") if math.isfinite(value) else None for value in values.tolist()]
+
+
+def evenly(count: int, most: int) -> Int[Array, " chosen"]:
+    """All of some numbered things, or where there are more than `most` as many of them."""
+    return np.arange(count) if count <= most else np.linspace(0, count - 1, most).astype(int)
 
 
 def margin(width: int) -> dict[str, int]:

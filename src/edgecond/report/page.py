@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from importlib.resources import files
 from string import Template
 
-from edgecond.report.figures import Panel
+from edgecond.report.figures import Panel, Picture
 
 
 class ReportError(Exception):
@@ -59,15 +59,20 @@ def table(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return f'<div class="scroll"><table>\n<thead><tr>{head}</tr></thead>\n<tbody>{body}</tbody>\n</table></div>\n'
 
 
-def figures(panels: Iterable[Panel], *, wide: bool = False) -> str:
+def figures(panels: Iterable[Panel | Picture], *, wide: bool = False) -> str:
     """Figures beside each other where there is room, each with the sentence that tells what it shows."""
     shown = "\n".join(map(_figure, panels))
     return f'<div class="{"wide" if wide else "panels"}">\n{shown}\n</div>\n'
 
 
-def _figure(panel: Panel) -> str:
+def _figure(panel: Panel | Picture) -> str:
     """The sentence is both caption and alternative text: it is read aloud once."""
     caption = html.escape(panel.caption)
+    if isinstance(panel, Picture):
+        return (
+            f'<figure><div class="picture" role="img" aria-label="{caption}">{panel.svg}</div>'
+            f'<figcaption aria-hidden="true">{caption}</figcaption></figure>'
+        )
     # In a script `</script>` ends it wherever it stands, and <!-- begins a comment.
     data = json.dumps(panel.figure, allow_nan=False, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
     return (

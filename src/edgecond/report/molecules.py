@@ -1,0 +1,39 @@
+"""Molecules as chemists draw them: RDKit's drawing in colours that are seen on white and on black."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from edgecond.datasets.smiles import parse
+
+WIDTH, HEIGHT = 300, 225
+"""Units of the drawing; a page shows it as wide as there is room."""
+COLOURS = {
+    7: "#3b82c4",
+    8: "#d9534f",
+    15: "#c76a1a",
+    16: "#9a8412",
+    **dict.fromkeys((9, 17, 35, 53), "#2f9a5a"),
+}
+"""Of nitrogen, oxygen, phosphorus, sulphur and halogens; all else has the colour of the text around it."""
+
+
+def molecule(smiles: str) -> str:
+    """The drawing of a molecule as SVG that stands in a page."""
+    from rdkit.Chem.Draw.rdMolDraw2D import MolDraw2DSVG, PrepareMolForDrawing
+
+    canvas = MolDraw2DSVG(WIDTH, HEIGHT)
+    options: Any = canvas.drawOptions()
+    options.clearBackground = False
+    options.bondLineWidth = 1.5
+    options.setAtomPalette({-1: (0, 0, 0)} | {element: _shares(colour) for element, colour in COLOURS.items()})
+    canvas.DrawMolecule(PrepareMolForDrawing(parse(smiles)))
+    canvas.FinishDrawing()
+    drawn = re.sub(r"^.*?(?=<svg)|<!--.*?-->", "", canvas.GetDrawingText(), flags=re.DOTALL)
+    return str(drawn.replace("#000000", "currentColor").strip())
+
+
+def _shares(colour: str) -> tuple[float, ...]:
+    """Red, green and blue from 0 to 1."""
+    return tuple(int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5))

@@ -79,7 +79,7 @@ def cloud_pyramid(
     """
     if not resolutions:
         raise ValueError("a pyramid needs at least one level: got no resolutions.")
-    positions, sizes = _batch(clouds)
+    positions, sizes = batch_of(clouds)
     voxels = entry = voxel_grid(positive_octant(positions, sizes), sizes, resolutions[0][0])
     levels, pool_maps = [], []
     for h, (resolution, radius) in enumerate(resolutions):
@@ -87,7 +87,7 @@ def cloud_pyramid(
             finer, voxels = voxels, voxel_grid(voxels.positions, voxels.sizes, resolution)
             pool_maps.append(closest(finer.positions, finer.sizes, voxels.positions, voxels.sizes))
         last = h == len(resolutions) - 1
-        levels.append(_strided_level(voxels) if strided and last else _level(voxels, radius, cap))
+        levels.append(strided_level(voxels) if strided and last else _level(voxels, radius, cap))
     voxel = torch.from_numpy(entry.voxel)
     x = input_signal(clouds, voxel, len(entry.positions))
     return Levels(x, tuple(levels), tuple(map(torch.from_numpy, pool_maps)), voxel)
@@ -95,9 +95,14 @@ def cloud_pyramid(
 
 def input_signal(clouds: Sequence[Cloud], voxel: Int[Tensor, " p"], count: int) -> Float[Tensor, "n d0"]:
     """The signal $X^0$: the mean of the features of the points in each voxel."""
+    return tensor(mean(signal_of(clouds), voxel.numpy(), count))
+
+
+def signal_of(clouds: Sequence[Cloud]) -> Float[np.ndarray, "p d0"]:
+    """The features of all points in double precision, one cloud after the other."""
     signal = torch.cat([cloud.signal for cloud in clouds]).double().numpy()
     _check_finite("the signal", signal, clouds)
-    return _tensor(mean(signal, voxel.numpy(), count))
+    return signal
 
 
 def levels_of(
@@ -122,7 +127,7 @@ def levels_of(
     return tuple(levels)
 
 
-def _batch(clouds: Sequence[Cloud]) -> tuple[np.ndarray, np.ndarray]:
+def batch_of(clouds: Sequence[Cloud]) -> tuple[np.ndarray, np.ndarray]:
     """Positions of all clouds in double precision, and how many each cloud has."""
     if not clouds:
         raise ValueError("a pyramid needs at least one cloud: got none.")
@@ -146,15 +151,17 @@ def _check_finite(name: str, values: np.ndarray, clouds: Sequence[Cloud]) -> Non
 
 def _level(voxels: Voxels, radius: float, cap: int | None) -> Level:
     source, target = within(voxels.positions, voxels.sizes, radius, cap=cap)
-    return Level(_tensor(voxels.positions), *map(torch.from_numpy, (voxels.sizes, source, target)))
+    return Level(tensor(voxels.positions), *map(torch.from_numpy, (voxels.sizes, source, target)))
 
 
-def _strided_level(voxels: Voxels) -> Level:
+def strided_level(voxels: Voxels) -> Level:
+    """All points of a cloud, and an edge from each to their centroid."""
     sizes, source = torch.from_numpy(voxels.sizes), torch.arange(len(voxels.positions))
     cloud = np.repeat(np.arange(len(sizes)), voxels.sizes)
-    centroids = _tensor(mean(voxels.positions, cloud, len(sizes)))
-    return Level(_tensor(voxels.positions), sizes, source, torch.from_numpy(cloud), centroids)
+    centroids = tensor(mean(voxels.positions, cloud, len(sizes)))
+    return Level(tensor(voxels.positions), sizes, source, torch.from_numpy(cloud), centroids)
 
 
-def _tensor(values: np.ndarray) -> Tensor:
+def tensor(values: np.ndarray) -> Tensor:
+    """In single precision."""
     return torch.from_numpy(values).float()

@@ -26,7 +26,7 @@ class Voxels(NamedTuple):
 def positive_octant(positions: Float[Array, "n 3"], sizes: Int[Array, " b"]) -> Float[Array, "n 3"]:
     """Each cloud moved so that its smallest coordinates are zero: there its grid begins, as in the authors' code."""
     starts = np.cumsum(sizes) - sizes
-    return _single(positions - np.repeat(np.minimum.reduceat(positions, starts), sizes, axis=0))
+    return single(positions - np.repeat(np.minimum.reduceat(positions, starts), sizes, axis=0))
 
 
 def voxel_grid(positions: Float[Array, "n 3"], sizes: Int[Array, " b"], resolution: float | None) -> Voxels:
@@ -55,7 +55,7 @@ def voxel_grid(positions: Float[Array, "n 3"], sizes: Int[Array, " b"], resoluti
     index[order] = np.cumsum(starts) - 1
     some = order[starts]  # a point of each voxel
     centroids = mean(positions, index, len(some))
-    return Voxels(index, _single(centroids), np.bincount(cloud[some], minlength=len(sizes)))
+    return Voxels(index, single(centroids), np.bincount(cloud[some], minlength=len(sizes)))
 
 
 def mean(values: Float[Array, "n d"], index: Int[Array, " n"], count: int) -> Float[Array, "v d"]:
@@ -64,5 +64,6 @@ def mean(values: Float[Array, "n d"], index: Int[Array, " n"], count: int) -> Fl
     return np.stack(columns, axis=1) / np.bincount(index, minlength=count)[:, None]
 
 
-def _single(positions: Array) -> Array:
+def single(positions: Float[Array, "n 3"]) -> Float[Array, "n 3"]:
+    """Rounded to single precision, in double."""
     return positions.astype(np.float32).astype(float)

@@ -14,7 +14,7 @@ TORUS = trimesh.creation.torus(major_radius=1.0, minor_radius=0.4, major_section
 def mesh_of(shape: trimesh.Trimesh) -> Mesh:
     """Ours, of one of trimesh's, with the signal 1."""
     vertices = torch.tensor(np.asarray(shape.vertices), dtype=torch.float32)
-    return Mesh(vertices, torch.ones(len(vertices), 1), torch.tensor(np.asarray(shape.faces), dtype=torch.long))
+    return Mesh(vertices, torch.ones(len(vertices), 1), faces=torch.tensor(np.asarray(shape.faces), dtype=torch.long))
 
 
 def sheet(height: float, side: int = 9) -> trimesh.Trimesh:

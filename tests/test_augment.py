@@ -10,6 +10,8 @@ import torch
 
 from edgecond.augment import augment, jittered, orientation, rotated, thinned
 from edgecond.graph import Cloud
+from edgecond.mesh import Mesh
+from tests.meshes import BOX, mesh_of
 from tests.sentences import refused
 
 OFF = {"rotate": False, "scale": 1, "mirror": 0, "drop": 0, "noise": 0}
@@ -149,3 +151,25 @@ def test_precision_is_kept(dtype: torch.dtype):
     cloud = random_cloud().to(dtype)
 
     assert augment(cloud, rng(), **ALL).positions.dtype == dtype
+
+
+def test_a_mesh_stays_one_and_keeps_its_vertices():
+    """A vertex of a mesh may be the corner of a large part of it: none is removed."""
+    mesh = mesh_of(BOX)
+
+    changed = augment(mesh, rng(), **ALL)
+
+    assert isinstance(changed, Mesh)
+    assert len(changed) == len(mesh)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_faces_of_a_mesh_turn_outward_in_the_mirror_too(seed: int):
+    """The volume that trimesh finds is negative if faces turn inward; that of a cube of side 1 is 1."""
+    import trimesh
+
+    changed = augment(mesh_of(BOX), rng(seed), rotate=True, scale=1, mirror=1.0, drop=0)
+
+    assert isinstance(changed, Mesh)
+    volume = trimesh.Trimesh(changed.positions.numpy(), changed.faces.numpy(), process=False).volume
+    assert volume == pytest.approx(1, rel=1e-5)

@@ -11,7 +11,7 @@ CORNERS, ONES = torch.eye(3), torch.ones(3, 1)
 
 
 def test_a_mesh_is_a_cloud_that_moves_with_its_faces():
-    mesh = Mesh(CORNERS, ONES, torch.tensor([[0, 1, 2]]))
+    mesh = Mesh(CORNERS, ONES, faces=torch.tensor([[0, 1, 2]]))
 
     moved = mesh.to(torch.float64)
 
@@ -27,10 +27,10 @@ def test_faces_are_triples_of_whole_numbers(faces):
         "the faces of a mesh are int64 numbers of vertices, a tensor of shape (faces, 3): "
         f"got {tuple(faces.shape)} of {faces.dtype}. Cut larger polygons into triangles."
     ):
-        Mesh(CORNERS, ONES, faces)
+        Mesh(CORNERS, ONES, faces=faces)
 
 
 @pytest.mark.parametrize("corner", [-1, 3])
 def test_a_face_has_its_corners_among_the_vertices(corner):
     with refused(f"the faces of a mesh of 3 vertices have corners below that: got {corner}."):
-        Mesh(CORNERS, ONES, torch.tensor([[0, 1, corner]]))
+        Mesh(CORNERS, ONES, faces=torch.tensor([[0, 1, corner]]))

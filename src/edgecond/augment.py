@@ -1,4 +1,4 @@
-"""Random variants of point clouds: turned, scaled, mirrored, thinned and noisy (Section 3.4, Appendix C)."""
+"""Random variants of point clouds and meshes: turned, scaled, mirrored, thinned and noisy (Section 3.4, Appendix C)."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from edgecond.graph import Cloud
+from edgecond.mesh import Mesh
 
 
 def rotated(cloud: Cloud, angle: float) -> Cloud:
@@ -22,11 +23,14 @@ def orientation(cloud: Cloud, turn: int, turns: int = 12) -> Cloud:
 
 
 def thinned(cloud: Cloud, rng: np.random.Generator, p: float) -> Cloud:
-    """The cloud without a random share p of its points, rounded down: some point always stays."""
+    """The cloud without a random share p of its points, rounded down: some point always stays.
+
+    A mesh is left as it is: without a vertex, which may be the corner of a large part of it, it would be another.
+    """
     if not 0 <= p < 1:
         raise ValueError(f"the share of points to drop is at least 0 and below 1: got {p}.")
     keep = ceil((1 - p) * len(cloud))
-    if keep == len(cloud):
+    if keep == len(cloud) or isinstance(cloud, Mesh):
         return cloud
     kept = np.sort(rng.permutation(len(cloud))[:keep])
     return Cloud(*(torch.from_numpy(rows.numpy()[kept]) for rows in (cloud.positions, cloud.signal)))
@@ -56,7 +60,7 @@ def augment(
         rotate: Turn about z by an angle between 0 and 2π.
         scale: Largest factor; the factor is drawn between 1/scale and scale. 1 for none.
         mirror: Probability of mirroring, half for x and half for y, which may both happen.
-        drop: Share of points to remove.
+        drop: Share of points to remove; none of a mesh.
         noise: Standard deviation of Gaussian noise on positions, after all else.
     """
     if drop:
@@ -82,4 +86,7 @@ def _transformed(cloud: Cloud, matrix: np.ndarray) -> Cloud:
     p = cloud.positions.numpy()  # on few points NumPy is faster than torch
     x, y, z = matrix.T.astype(p.dtype)
     # Not a matrix product, whose rounding may depend on the number of threads.
-    return Cloud(torch.from_numpy(p[:, 0:1] * x + p[:, 1:2] * y + p[:, 2:3] * z), cloud.signal)
+    moved = replace(cloud, positions=torch.from_numpy(p[:, 0:1] * x + p[:, 1:2] * y + p[:, 2:3] * z))
+    if isinstance(moved, Mesh) and np.linalg.det(matrix) < 0:
+        return replace(moved, faces=moved.faces.flip(1))  # what was outside stays so in the mirror
+    return moved

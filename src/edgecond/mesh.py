@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import field
+
 import torch
 from jaxtyping import Int
 from torch import Tensor
@@ -14,7 +16,7 @@ from edgecond.value import value
 class Mesh(Cloud):
     """A surface of triangles: the cloud of its vertices, and the three corners of each face, counterclockwise."""
 
-    faces: Int[Tensor, "f 3"]
+    faces: Int[Tensor, "f 3"] = field(kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -15,7 +15,7 @@ from edgecond.datasets import DataError, Examples
 from edgecond.datasets.graphs import GraphExamples, Graphs
 from edgecond.graph import Cloud
 from edgecond.labels import check_labelling, distinct_offsets
-from edgecond.pyramid import cloud_pyramid, levels_of
+from edgecond.pyramid import levels_of
 from edgecond.recipe import Recipe
 from edgecond.samples import Source
 from edgecond.samples.clouds import Builder, CloudSource
@@ -56,8 +56,7 @@ def preparation(recipe: Recipe, examples: Examples | GraphExamples, progress: Pr
     made = CloudPreparation.of(recipe)
     if recipe.labels != "one-hot":
         return made
-    levels = cloud_pyramid([examples.clouds[0]], made.builder.resolutions, strided=made.builder.strided)
-    return CloudPreparation.of(recipe, distinct_offsets(levels))
+    return CloudPreparation.of(recipe, distinct_offsets(made.builder.levels([examples.clouds[0]])))
 
 
 def restored(recipe: Recipe, tensors: Mapping[str, Tensor]) -> Preparation:
@@ -82,7 +81,8 @@ class CloudPreparation:
         check_labelling(recipe.labels)
         first = recipe.input.resolution, recipe.input.radius
         levels = levels_of(recipe.network, *first, radius_scale=recipe.radius_scale)
-        return CloudPreparation(recipe, Builder(levels, recipe.labels, strided=recipe.network.strided, known=known))
+        strided, meshes = recipe.network.strided, recipe.input.edges == "mesh"
+        return CloudPreparation(recipe, Builder(levels, recipe.labels, strided=strided, known=known, meshes=meshes))
 
     @property
     def tensors(self) -> Mapping[str, Tensor]:

@@ -37,10 +37,14 @@ class _Part(BaseModel):
 
 
 class Input(_Part):
-    """How the input graph is made: VoxelGrid resolution r0 and radius of neighbourhoods rho0."""
+    """How the input graph is made: VoxelGrid resolution r0 and radius of neighbourhoods rho0.
+
+    Edges lead to points within the radius, or else along a mesh, whose edges are then halved until none is longer.
+    """
 
     resolution: Number = Field(gt=0)
     radius: Number = Field(gt=0)
+    edges: Literal["radius", "mesh"] = "radius"
 
 
 class Train(_Part):

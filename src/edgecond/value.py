@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, dataclass_transform, Self, TypeVar
 
 import torch
@@ -38,11 +38,11 @@ class Movable:
         return pytree.tree_unflatten(moved, structure)
 
 
-@dataclass_transform(frozen_default=True, eq_default=False)
+@dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(field,))
 def value(kind: type[T]) -> type[T]:
     """A frozen dataclass that torch.compile and torch.export see through, and that torch.load may read."""
     kind = dataclass(frozen=True, eq=False)(kind)
-    names = [field.name for field in fields(kind)]  # type: ignore[arg-type]
+    names = [each.name for each in fields(kind)]  # type: ignore[arg-type]
 
     def restore(leaves: Iterable[Any], _: None) -> Any:
         found: Any = object.__new__(kind)  # unchecked: while tracing, leaves need not be tensors

@@ -6,10 +6,11 @@ import pickle
 
 import numpy as np
 import pytest
+import trimesh
 
 from edgecond.datasets import DataError
-from edgecond.datasets.formats import Points
-from edgecond.datasets.points import read_cloud, to_cloud
+from edgecond.datasets.formats import Points, read_surface, Surface
+from edgecond.datasets.points import read_cloud, to_cloud, to_mesh
 from tests.sentences import refused
 
 POINTS = np.array([[0.0, 1.0, 2.0, 0.5], [3.0, 4.5, -5.0, 1.0]])
@@ -104,3 +105,57 @@ def test_a_cloud_nearby_stays_where_it_is():
     positions = np.array([[30.0, 0, 1], [31, 2, 3]])
 
     assert to_cloud(Points(positions, np.empty((2, 0)), ()), (), "it").positions.tolist() == positions.tolist()
+
+
+@pytest.mark.parametrize("ending", ["off", "obj", "stl", "ply"])
+def test_a_mesh_has_the_vertices_and_faces_that_trimesh_wrote(tmp_path, ending):
+    """An STL file lists the corners of each triangle anew; a sphere of 162 vertices has 320 faces (2 V - 4)."""
+    sphere, path = trimesh.creation.icosphere(subdivisions=2), tmp_path / f"sphere.{ending}"
+    sphere.export(path)
+
+    mesh = to_mesh(read_surface(path), (), path)
+
+    assert (len(mesh), len(mesh.faces)) == (162, 320)
+    found = trimesh.Trimesh(mesh.positions.numpy(), mesh.faces.numpy(), process=False)
+    assert found.is_watertight
+    assert found.volume == pytest.approx(sphere.volume, rel=1e-4)
+    assert mesh.signal.tolist() == [[1.0]] * 162
+
+
+def test_vertices_at_one_place_are_one_with_the_mean_of_their_signal():
+    """Two triangles along a side, each with corners of its own; -0 and 0 are one place."""
+    positions = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [1, 0, -0.0], [0, 1, 0], [1, 1, 0]])
+    heat = np.array([[0.0], [1], [2], [3], [6], [5]])
+
+    mesh = to_mesh(Surface(positions, heat, ("heat",), np.array([[0, 1, 2], [3, 5, 4]])), ("heat",), "a file")
+
+    told = {tuple(place): value for place, (value,) in zip(mesh.positions.tolist(), mesh.signal.tolist(), strict=True)}
+    assert told == {(0, 0, 0): 0, (1, 0, 0): 2, (0, 1, 0): 4, (1, 1, 0): 5}
+    assert len(mesh.faces) == 2
+
+
+def test_faces_without_three_corners_and_vertices_without_faces_are_left_out():
+    positions = np.array([[9, 9, 9.0], [0, 0, 0], [1, 0, 0], [0, 1, 0]])
+    faces = np.array([[1, 2, 3], [1, 1, 2], [3, 3, 3]])
+
+    mesh = to_mesh(Surface(positions, np.zeros((4, 0)), (), faces), (), "a file")
+
+    assert sorted(mesh.positions.tolist()) == [[0, 0, 0], [0, 1, 0], [1, 0, 0]]
+    assert len(mesh.faces) == 1
+
+
+def test_a_mesh_of_degenerate_faces_alone_is_a_sentence():
+    surface = Surface(np.zeros((3, 3)), np.zeros((3, 0)), (), np.array([[0, 1, 2]]))
+
+    with refused("a file must have a face with three different corners: 1 faces have none.", DataError):
+        to_mesh(surface, (), "a file")
+
+
+@pytest.mark.parametrize(("name", "content"), [("a.off", "OFF\n2 0 0\n0 0 0\n1 1 1\n"), ("a.xyz", "0 0 0\n1 1 1\n")])
+def test_a_file_without_faces_is_no_mesh(tmp_path, name, content):
+    path = tmp_path / name
+    path.write_text(content)
+
+    reason = "a mesh must have faces, and it has 2 points alone; it can be taken as a cloud."
+    with refused(f"{path} cannot be read: {reason}", DataError):
+        read_surface(path)

@@ -154,7 +154,7 @@ def test_the_order_of_vertices_and_faces_does_not_matter(shape, seed):
 
 def test_isolated_vertices_have_themselves_and_degenerate_faces_do_no_harm():
     positions = torch.tensor([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1], [3, 3, 3]])
-    mesh = Mesh(positions, torch.ones(5, 1), torch.tensor([[0, 1, 2], [0, 0, 3], [1, 1, 1]]))
+    mesh = Mesh(positions, torch.ones(5, 1), faces=torch.tensor([[0, 1, 2], [0, 0, 3], [1, 1, 1]]))
 
     found = mesh_pyramid([mesh], [(None, 9.0), (0.5, 9.0)])
 
@@ -167,7 +167,7 @@ def test_isolated_vertices_have_themselves_and_degenerate_faces_do_no_harm():
 
 
 def test_a_mesh_without_faces_is_its_vertices_each_alone():
-    mesh = Mesh(torch.eye(3), torch.ones(3, 1), torch.zeros(0, 3, dtype=torch.long))
+    mesh = Mesh(torch.eye(3), torch.ones(3, 1), faces=torch.zeros(0, 3, dtype=torch.long))
 
     level = mesh_pyramid([mesh], [(10.0, 1.0)]).levels[0]
 

@@ -11,10 +11,12 @@ import torch
 from edgecond.augment import augment
 from edgecond.graph import Cloud, collate, Graph
 from edgecond.labels import distinct_offsets, label_edges, LABELLINGS
+from edgecond.mesh import Mesh
 from edgecond.network import Network
 from edgecond.notation import Architecture
 from edgecond.pyramid import cloud_pyramid, levels_of
 from edgecond.samples.clouds import build, Builder, CloudSource
+from tests.meshes import BOX, mesh_of, SPHERE, TORUS
 from tests.pyramids import same
 from tests.sentences import refused
 
@@ -136,3 +138,24 @@ def test_an_example_is_augmented_by_its_number_and_the_epoch_in_whatever_company
     assert same(collate(halves), source.sample([7, 2, 0, 9, 4], 4))
     assert not same(source.sample([7], 4), source.sample([7], 5))
     assert not same(source.sample([7], 4), CloudSource(examples, Builder(LEVELS), source.augment, 4).sample([7], 4))
+
+
+def test_the_sample_of_a_batch_of_meshes_is_the_batch_of_its_samples():
+    build_meshes = Builder(((0.2, 0.4), (0.8, 1.0)), meshes=True)
+    meshes = [mesh_of(shape) for shape in (BOX, SPHERE, TORUS)]
+
+    together = build_meshes(meshes, [0, 1, 2])
+    alone = collate([build_meshes([mesh], [y]) for y, mesh in enumerate(meshes)])
+
+    same(together, alone)
+
+
+def test_a_single_mesh_is_built_anew_each_time():
+    """Two meshes may share their vertices and differ in their faces, which clouds on one grid cannot."""
+    build_meshes, mesh = Builder(((None, 9.0),), meshes=True), mesh_of(BOX)
+    part = Mesh(mesh.positions, mesh.signal, faces=mesh.faces[:4])
+
+    edges = [len(build_meshes([seen], [0]).pyramid.graphs[0].source) for seen in (mesh, part)]
+
+    assert edges[0] == 8 + 2 * 18  # self-loops and both directions of the edges of a cube and its six diagonals
+    assert edges[1] < edges[0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,9 +12,11 @@ from scipy.spatial import cKDTree
 
 from edgecond.datasets import Clouds, Examples
 from edgecond.datasets._files import DataError, digest, Progress, sha256
-from edgecond.datasets.formats import ENDINGS, read_points
-from edgecond.datasets.points import to_cloud
+from edgecond.datasets.formats import ENDINGS, Points, read_points, read_surface
+from edgecond.datasets.formats.surface import areas
+from edgecond.datasets.points import to_cloud, to_mesh
 from edgecond.graph import Cloud
+from edgecond.mesh import Mesh
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,22 +38,27 @@ class Folder:
 
 @dataclass(frozen=True, eq=False)
 class FolderClouds:
-    """The clouds in some files, each read when it is asked for."""
+    """The clouds in some files, or their meshes, each read when it is asked for."""
 
     paths: Sequence[Path]
     columns: tuple[str, ...]
     count: int = 1024
     seed: int = 0
+    meshes: bool = False
 
     def __len__(self) -> int:
         return len(self.paths)
 
     def __getitem__(self, index: int, /) -> Cloud:
         path = self.paths[index]
+        if self.meshes:
+            return to_mesh(read_surface(path), self.columns, path)
         return to_cloud(read_points(path, count=self.count, seed=self.seed), self.columns, path)
 
 
-def read(path: Path, *, count: int = 1024, seed: int = 0, progress: Progress | None = None) -> Folder:
+def read(
+    path: Path, *, meshes: bool = False, count: int = 1024, seed: int = 0, progress: Progress | None = None
+) -> Folder:
     """The labelled clouds of a folder, in the order of the names of classes and files.
 
     Every file is read once, since the digest is of their contents and the signal of the columns that all have in
@@ -61,6 +68,7 @@ def read(path: Path, *, count: int = 1024, seed: int = 0, progress: Progress | N
 
     Args:
         path: The folder.
+        meshes: Take meshes as they are, instead of sampling points from them; files without faces cannot be read then.
         count: Points to sample from a mesh.
         seed: Of that sampling.
         progress: Told how many files of how many have been read.
@@ -75,7 +83,7 @@ def read(path: Path, *, count: int = 1024, seed: int = 0, progress: Progress | N
     for y, paths in enumerate(files.values()):
         for file in paths:
             try:
-                points = read_points(file, count=count, seed=seed)
+                points = _readable(file, count, seed, meshes)
                 sums[_name(file, path)] = sha256(file)
             except DataError as error:
                 skipped.append((file, str(error)))
@@ -91,10 +99,19 @@ def read(path: Path, *, count: int = 1024, seed: int = 0, progress: Progress | N
                 f"and the first reason is that {skipped[-len(paths)][1]}"
             )
     columns = tuple(name for name in common or () if name in alive)
-    clouds = FolderClouds([file for file, _ in readable], columns, count, seed)
+    clouds = FolderClouds([file for file, _ in readable], columns, count, seed, meshes)
     ys = torch.tensor([y for _, y in readable], dtype=torch.long)
     examples = Examples(path.resolve().name, tuple(files), clouds, ys, digest(sums), list(sums))
     return Folder(examples, columns, skipped, ignored)
+
+
+def _readable(file: Path, count: int, seed: int, meshes: bool) -> Points:
+    """What a file holds; that of a mesh which cannot be one is told here, not when it is asked for."""
+    if not meshes:
+        return read_points(file, count=count, seed=seed)
+    surface = read_surface(file)
+    to_mesh(surface, (), file)
+    return surface
 
 
 def _listed(path: Path) -> tuple[dict[str, list[Path]], int]:
@@ -142,8 +159,8 @@ def point_spacing(clouds: Clouds, most: int = 64) -> float:
         most: How many of them to look at; these are spread evenly, and so over the classes of sorted examples.
     """
     medians = []
-    for index in np.unique(np.linspace(0, len(clouds) - 1, min(most, len(clouds))).round().astype(int)):
-        places = np.unique(clouds[int(index)].positions.double().numpy(), axis=0)
+    for cloud in _spread(clouds, most):
+        places = np.unique(cloud.positions.double().numpy(), axis=0)
         if len(places) > 1:
             medians.append(np.median(cKDTree(places).query(places, k=2)[0][:, 1]))
     if not medians:
@@ -151,3 +168,31 @@ def point_spacing(clouds: Clouds, most: int = 64) -> float:
             f"the spacing of points needs a cloud with points at two places: among {len(clouds)} clouds there is none."
         )
     return float(np.median(medians))
+
+
+def surface_spacing(meshes: Clouds, count: int = 1024, most: int = 64) -> float:
+    """How far apart points on a mesh are if `count` of them share its area evenly: the median over meshes.
+
+    Resolutions and radii go by it, as those of clouds by `point_spacing`; it does not depend on how large the triangles
+    are.
+
+    Args:
+        meshes: The meshes.
+        count: Points on each.
+        most: How many of the meshes to look at.
+    """
+    found = [
+        float(areas(mesh.positions.double().numpy(), mesh.faces.numpy()).sum())
+        for mesh in _spread(meshes, most)
+        if isinstance(mesh, Mesh)
+    ]
+    area = float(np.median(found)) if found else 0.0
+    if not area > 0:
+        raise DataError(f"the spacing on surfaces needs meshes with an area: among {len(meshes)} there is none.")
+    return float(np.sqrt(area / count))
+
+
+def _spread(clouds: Clouds, most: int) -> Iterator[Cloud]:
+    """Some of the clouds, evenly."""
+    for index in np.unique(np.linspace(0, len(clouds) - 1, min(most, len(clouds))).round().astype(int)):
+        yield clouds[int(index)]

@@ -1,4 +1,4 @@
-"""Single clouds in files of their own: the points of a file in single precision, as a network takes them."""
+"""Single clouds and meshes in files of their own, in single precision, as a network takes them."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+import torch
 from jaxtyping import Float
 
 from edgecond.datasets import checked_cloud
 from edgecond.datasets._files import DataError
-from edgecond.datasets.formats import MESHES, Points, read_points
+from edgecond.datasets.formats import MESHES, Points, read_points, Surface
 from edgecond.graph import Cloud
+from edgecond.mesh import Mesh
 
 FAR = 1000  # times its size, and a cloud loses ten of the 24 bits of single precision to the way there
 
@@ -48,6 +50,28 @@ def to_cloud(points: Points, names: Sequence[str], source: object) -> Cloud:
     columns = [points.names.index(name) for name in names]
     signal = points.signal[:, columns] if names else np.ones((len(points), 1))
     return checked_cloud(_near(points.positions), signal, source)
+
+
+def to_mesh(surface: Surface, names: Sequence[str], source: object) -> Mesh:
+    """The mesh of a surface, with a signal as that of `to_cloud`.
+
+    Vertices at the same place are one, as where an STL file lists the corners of each triangle anew, and what is told
+    of them is averaged. Faces that have no three corners then are left out, and so are vertices of no face.
+    """
+    cloud = to_cloud(surface, names, source)
+    places, vertex = np.unique(cloud.positions.numpy() + np.float32(0), axis=0, return_inverse=True)  # -0 is 0
+    faces = vertex.reshape(-1)[surface.triangles]
+    faces = faces[(faces != np.roll(faces, 1, axis=1)).all(1)]
+    if not len(faces):
+        raise DataError(
+            f"{source} must have a face with three different corners: {len(surface.triangles)} faces have none."
+        )
+    used, faces = np.unique(faces, return_inverse=True)
+    count, sums = np.bincount(vertex.reshape(-1)), np.zeros((len(places), cloud.signal.shape[1]))
+    np.add.at(sums, vertex.reshape(-1), cloud.signal.numpy())
+    signal = (sums / count[:, None])[used].astype(np.float32)
+    parts = torch.from_numpy(places[used]), torch.from_numpy(signal)
+    return Mesh(*parts, faces=torch.from_numpy(faces.reshape(-1, 3)))
 
 
 def _near(positions: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, "n 3"]:

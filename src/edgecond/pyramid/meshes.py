@@ -14,13 +14,14 @@ from numpy import ndarray as Array
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from edgecond.graph import Cloud
 from edgecond.mesh import Mesh
 from edgecond.pyramid import batch_of, Level, Levels, Resolutions, signal_of, strided_level, tensor
 from edgecond.pyramid.surface import distinct, edges_of, normals, split
 from edgecond.pyramid.voxelgrid import mean, positive_octant, single, voxel_grid, Voxels
 
 
-def mesh_pyramid(meshes: Sequence[Mesh], resolutions: Resolutions, *, strided: bool = False) -> Levels:
+def mesh_pyramid(meshes: Sequence[Cloud], resolutions: Resolutions, *, strided: bool = False) -> Levels:
     r"""The graphs of a batch of meshes, ever coarser: vertices are clusters, edges are those of the meshes.
 
     Edges longer than the first radius are halved until none is, so that flat parts, which need few triangles, have
@@ -38,11 +39,12 @@ def mesh_pyramid(meshes: Sequence[Mesh], resolutions: Resolutions, *, strided: b
     """
     if not resolutions:
         raise ValueError("a pyramid needs at least one level: got no resolutions.")
-    if any(not isinstance(mesh, Mesh) for mesh in meshes):
+    surfaces = [mesh for mesh in meshes if isinstance(mesh, Mesh)]
+    if len(surfaces) < len(meshes):
         raise ValueError("a graph along edges needs meshes: got a cloud, which has none. Read the files as meshes.")
     positions, given = batch_of(meshes)
     first = np.cumsum(given) - given
-    faces = np.concatenate([mesh.faces.numpy() + begin for mesh, begin in zip(meshes, first, strict=True)])
+    faces = np.concatenate([mesh.faces.numpy() + begin for mesh, begin in zip(surfaces, first, strict=True)])
     positions, signal, faces, mesh, place = _split(positions, signal_of(meshes), faces, given, resolutions[0][1])
     sizes = np.bincount(mesh, minlength=len(given))
     signal = np.concatenate([signal, normals(positions, faces)], 1)

@@ -1,4 +1,4 @@
-"""Samples of point clouds: augment, build the pyramid, label its edges; a batch at a time (Section 3.4)."""
+"""Samples of point clouds and meshes: augment, build the pyramid, label its edges; a batch at a time (Section 3.4)."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from torch import Tensor
 from edgecond.graph import Cloud, Graph, Labels, Pyramid, Sample
 from edgecond.labels import label_edges
 from edgecond.pyramid import cloud_pyramid, input_signal, Level, Levels, Resolutions
+from edgecond.pyramid.meshes import mesh_pyramid
 from edgecond.samples import generator, Indices
 
 
@@ -23,7 +24,7 @@ class Builder:
 
     Clouds that share one tensor of positions, as complete images do, have the same pyramid. It is built for the first
     batch of each size and kept, with all that convolutions derive from its graphs; each offset of a grid is
-    labelled once.
+    labelled once. With `meshes` the clouds are meshes, and graphs go along their edges: see `mesh_pyramid`.
     """
 
     resolutions: Resolutions
@@ -31,6 +32,7 @@ class Builder:
     strided: bool = False
     cap: int | None = 100
     known: Sequence[Float[Tensor, "u 3"]] | None = None
+    meshes: bool = False
     _kept: dict[int, tuple[Tensor, Levels, Pyramid]] = field(default_factory=dict, init=False, repr=False)
 
     def __call__(self, clouds: Sequence[Cloud], ys: Sequence[int] | Int[Tensor, " b"]) -> Sample:
@@ -39,7 +41,7 @@ class Builder:
             raise ValueError(f"every cloud needs a class: got {len(ys)} classes for {len(clouds)} clouds.")
         y = torch.as_tensor(ys, dtype=torch.long)
         shared = clouds[0].positions if clouds else None
-        if shared is None or any(cloud.positions is not shared for cloud in clouds):
+        if self.meshes or shared is None or any(cloud.positions is not shared for cloud in clouds):
             levels, pyramid = self._build(clouds)
             return Sample(levels.x, pyramid, y)
         if len(clouds) not in self._kept or self._kept[len(clouds)][0] is not shared:
@@ -47,11 +49,17 @@ class Builder:
         _, levels, pyramid = self._kept[len(clouds)]
         return Sample(input_signal(clouds, levels.voxel, len(levels.x)), pyramid, y)
 
+    def levels(self, clouds: Sequence[Cloud]) -> Levels:
+        """The pyramid of these clouds, before its edges are labelled."""
+        if self.meshes:
+            return mesh_pyramid(clouds, self.resolutions, strided=self.strided)
+        return cloud_pyramid(clouds, self.resolutions, strided=self.strided, cap=self.cap)
+
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_kept": {}}  # too large to send to a worker
 
     def _build(self, clouds: Sequence[Cloud], compact: bool = False) -> tuple[Levels, Pyramid]:
-        levels = cloud_pyramid(clouds, self.resolutions, strided=self.strided, cap=self.cap)
+        levels = self.levels(clouds)
         labels = label_edges(self.labelling, levels, compact=compact, known=self.known)
         graphs = map(_graph, levels.levels, labels)
         return levels, Pyramid(tuple(graphs), levels.pool_maps)

@@ -8,18 +8,20 @@ compared with the length of the file before anything is allocated for it.
 from __future__ import annotations
 
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 from jaxtyping import Float
 
 from edgecond.datasets._files import DataError
 from edgecond.datasets.formats.surface import draw
-from edgecond.datasets.formats.table import Table
+from edgecond.datasets.formats.table import Table, Triangles
 
-__all__ = ["ENDINGS", "MESHES", "Points", "read_points"]
+__all__ = ["ENDINGS", "MESHES", "Points", "Surface", "read_points", "read_surface"]
 
 MESHES = (".obj", ".off", ".stl")
 _READERS = {
@@ -35,6 +37,7 @@ _READERS = {
     ".stl": "meshes.read_stl",
 }
 ENDINGS = tuple(sorted(_READERS))
+P = TypeVar("P", bound="Points")
 _MOST = float(np.finfo(np.float32).max)  # what a network can be given
 
 
@@ -57,6 +60,17 @@ class Points:
         return len(self.positions)
 
 
+@dataclass(frozen=True, eq=False)
+class Surface(Points):
+    """The vertices of a mesh as points, and its faces cut into triangles.
+
+    Attributes:
+        triangles: Corners of each, counted from 0.
+    """
+
+    triangles: Triangles
+
+
 def read_points(path: Path, *, count: int = 1024, seed: int = 0) -> Points:
     """The points in a file, known by its ending, one of `ENDINGS`.
 
@@ -69,6 +83,32 @@ def read_points(path: Path, *, count: int = 1024, seed: int = 0) -> Points:
         count: Points to sample from a mesh.
         seed: Of the sampling.
     """
+
+    def sampled(data: bytes, surface: Surface) -> Points:
+        if not len(surface.triangles):
+            return surface
+        generator = np.random.default_rng([seed, zlib.crc32(data)])
+        sample = draw(surface.positions, surface.triangles, count, generator)
+        return Points(sample.of(surface.positions), sample.of(surface.signal), surface.names)
+
+    return _opened(path, sampled)
+
+
+def read_surface(path: Path) -> Surface:
+    """The mesh in a file as it stands there, known by its ending; a cloud, which has no faces, is none."""
+
+    def with_faces(_: bytes, surface: Surface) -> Surface:
+        if not len(surface.triangles):
+            raise ValueError(
+                f"a mesh must have faces, and it has {len(surface)} points alone; it can be taken as a cloud"
+            )
+        return surface
+
+    return _opened(path, with_faces)
+
+
+def _opened(path: Path, use: Callable[[bytes, Surface], P]) -> P:
+    """What is made of a file's bytes and of what they tell; whatever is wrong with them is a sentence."""
     reader = _READERS.get(path.suffix.lower())
     if reader is None:
         raise DataError(f"{path} must be a cloud or a mesh in a file of the kinds {', '.join(ENDINGS)}.")
@@ -78,7 +118,7 @@ def read_points(path: Path, *, count: int = 1024, seed: int = 0) -> Points:
     read = getattr(import_module(f"{__name__}.{module}"), function)
     try:
         data = path.read_bytes()
-        return _points(read(data), count, np.random.default_rng([seed, zlib.crc32(data)]))
+        return use(data, _checked(read(data)))
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or error}.") from error
     except (ValueError, OverflowError, MemoryError, RecursionError) as error:
@@ -86,7 +126,8 @@ def read_points(path: Path, *, count: int = 1024, seed: int = 0) -> Points:
         raise DataError(f"{path} cannot be read: {reason}.") from error
 
 
-def _points(table: Table, count: int, generator: np.random.Generator) -> Points:
+def _checked(table: Table) -> Surface:
+    """The columns of a table: x, y and z, and others; all numbers finite, and all corners among the points."""
     for axis in "xyz":
         if axis not in table.columns:
             found = ", ".join(table.columns) or "none"
@@ -108,9 +149,7 @@ def _points(table: Table, count: int, generator: np.random.Generator) -> Points:
             raise ValueError(
                 f"its faces must be of the vertices 0 to {len(positions) - 1}, and one has the vertex {wrong[0]}"
             )
-        sample = draw(positions, table.triangles, count, generator)
-        positions, signal = sample.of(positions), sample.of(signal)
-    return Points(positions, signal, names)
+    return Surface(positions, signal, names, table.triangles)
 
 
 def _stacked(table: Table, names: tuple[str, ...]) -> Float[np.ndarray, "n k"]:

@@ -28,14 +28,19 @@ def draw(
     vertices: Float[np.ndarray, "v 3"], triangles: Int[np.ndarray, "f 3"], count: int, generator: np.random.Generator
 ) -> Sample:
     """Draw a triangle by its area, then a point of it, `count` times."""
-    a, b, c = (vertices[triangles[:, corner]] for corner in range(3))
-    areas = np.linalg.norm(np.cross(b - a, c - a), axis=1) / 2
-    if not areas.sum() > 0:
+    area = areas(vertices, triangles)
+    if not area.sum() > 0:
         raise DataError(f"a mesh needs faces with an area to sample points from: {len(triangles)} faces have none.")
-    face = generator.choice(len(areas), count, p=areas / areas.sum())
+    face = generator.choice(len(area), count, p=area / area.sum())
     u, w = generator.random((2, count, 1))
     folded = u + w > 1  # the other half of the parallelogram
     return Sample(triangles[face], np.where(folded, 1 - u, u), np.where(folded, 1 - w, w))
+
+
+def areas(vertices: Float[np.ndarray, "v 3"], triangles: Int[np.ndarray, "f 3"]) -> Float[np.ndarray, " f"]:
+    """Of each triangle: half the parallelogram of two sides."""
+    a, b, c = (vertices[triangles[:, corner]] for corner in range(3))
+    return np.linalg.norm(np.cross(b - a, c - a), axis=1) / 2
 
 
 def sample_surface(

@@ -7,6 +7,7 @@ import torch
 from edgecond.graph import Cloud, Graph, Labels, Pyramid
 from edgecond.pyramid import cloud_pyramid
 from edgecond.report import drawings
+from tests.meshes import mesh_of, sheet, SPHERE
 from tests.pyramids import random_graphs
 
 
@@ -43,6 +44,15 @@ def test_the_sides_of_a_drawing_are_in_the_proportion_of_those_of_the_cloud():
 
 def test_a_large_cloud_is_thinned():
     assert len(drawings.cloud(cloud(5000))["data"][0]["x"]) == 2000
+
+
+def test_a_mesh_is_drawn_by_its_faces_unless_they_are_too_many(monkeypatch):
+    drawn = drawings.cloud(mesh_of(SPHERE))["data"][0]
+
+    assert drawn["type"] == "mesh3d"
+    assert np.stack([drawn[corner] for corner in "ijk"], 1).tolist() == SPHERE.faces.tolist()
+    monkeypatch.setattr(drawings, "FACES", 100)
+    assert drawings.cloud(mesh_of(SPHERE))["data"][0]["mode"] == "markers"
 
 
 def test_the_levels_of_a_cloud_have_its_points_and_each_edge_once():
@@ -115,7 +125,14 @@ def test_the_legend_names_the_line_of_each_edge_label():
 
 
 @pytest.mark.parametrize(
-    "figure", [drawings.cloud(cloud(9)), drawings.cloud(cloud(9, 0)), drawings.graph(random_graphs([9]), 0)]
+    "figure",
+    [
+        drawings.cloud(cloud(9)),
+        drawings.cloud(cloud(9, 0)),
+        drawings.cloud(mesh_of(SPHERE)),
+        drawings.cloud(mesh_of(sheet(0.0))),
+        drawings.graph(random_graphs([9]), 0),
+    ],
 )
 def test_drawings_are_such_as_plotly_knows(figure):
     go = pytest.importorskip("plotly.graph_objects")

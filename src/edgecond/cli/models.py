@@ -57,6 +57,9 @@ def train(
     ],
     smiles: Annotated[str | None, typer.Option(help="Column of the SMILES in a CSV.")] = None,
     target: Annotated[list[str] | None, typer.Option(help="Column to predict; may be repeated.")] = None,
+    meshes: Annotated[
+        bool, typer.Option("--meshes", help="Take meshes as graphs along their edges instead of sampling points.")
+    ] = False,
     scaffold: Annotated[bool, typer.Option("--scaffold", help="Test molecules of rare scaffolds.")] = False,
     group: Annotated[str | None, typer.Option(help="Column of a CSV; what is equal there is not divided.")] = None,
     folds: Annotated[int, typer.Option(min=2, help="Parts of your own data, of which one is tested.")] = 5,
@@ -87,6 +90,7 @@ def train(
     asked: dict[str, Any] = {
         "smiles": smiles,
         "target": target or [],
+        "meshes": meshes,
         "scaffold": scaffold,
         "group": group,
         "folds": folds,

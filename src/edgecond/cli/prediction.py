@@ -85,9 +85,11 @@ def _clouds(
 
 
 def _cloud(model: Model, path: Path) -> Cloud:
-    from edgecond.datasets.formats import read_points
-    from edgecond.datasets.points import read_cloud, to_cloud
+    from edgecond.datasets.formats import read_points, read_surface
+    from edgecond.datasets.points import read_cloud, to_cloud, to_mesh
 
+    if model.recipe.input and model.recipe.input.edges == "mesh":
+        return to_mesh(read_surface(path), model.recipe.options["columns"], path)
     if model.recipe.dataset == "folder":
         return to_cloud(read_points(path), model.recipe.options["columns"], path)
     return read_cloud(path, model.widths[0])

@@ -84,6 +84,7 @@ def read(
     *,
     smiles: str | None = None,
     target: Sequence[str] = (),
+    meshes: bool = False,
     epochs: int | None = None,
     settings: Mapping[str, Any] | None = None,
     **division: Any,
@@ -95,6 +96,7 @@ def read(
         path: The folder, or the .csv, .zip or .safetensors file.
         smiles: Column of the SMILES.
         target: Columns to predict.
+        meshes: Take meshes as graphs along their edges, instead of sampling points from them.
         epochs: Instead of those that fit the data.
         settings: Of `Recipe`, by their dotted names, instead of those that fit the data.
         division: Of `Division`.
@@ -109,7 +111,7 @@ def read(
     elif path.is_file() or any(path.glob("*_graph_indicator.txt")):
         found = _graphs(path, divided)
     else:
-        found = _clouds(path, divided)
+        found = _clouds(path, meshes, divided)
     recipe = changed(of_length(found.recipe, epochs), settings or {})
     train, test = found.parts
     said = [*found.said, f"{len(train)} to learn from, {len(test)} to test", f"network: {recipe.network}"]
@@ -119,16 +121,20 @@ def read(
     return Own(recipe, found.parts, tuple(said))
 
 
-def _clouds(path: Path, division: Division) -> Own:
-    found = folder.read(path)
+def _clouds(path: Path, meshes: bool, division: Division) -> Own:
+    found = folder.read(path, meshes=meshes)
     examples = found.examples
-    spacing = folder.point_spacing(examples.clouds)
+    spacing = (folder.surface_spacing if meshes else folder.point_spacing)(examples.clouds)
     recipe = for_clouds(_name(path), examples, spacing, dataset="folder", options={"columns": list(found.columns)})
+    if meshes:
+        recipe = changed(recipe, {"input.edges": "mesh", "augment.drop": 0.0})
     train, test = division.of(examples.ys.numpy())
     said = (
-        f"{len(examples)} clouds in {len(examples.classes)} classes: {', '.join(examples.classes)}",
-        f"signal: {', '.join(found.columns) or 'none, so 1 everywhere'}",
-        f"points are {spacing:.3g} apart: resolutions and radii are multiples of it",
+        f"{len(examples)} {'meshes' if meshes else 'clouds'} in {len(examples.classes)} classes: "
+        f"{', '.join(examples.classes)}",
+        f"signal: {', '.join(found.columns) or 'none, so 1 everywhere'}{'; normals' if meshes else ''}",
+        f"points{', 1,024 on a mesh,' if meshes else ''} are {spacing:.3g} apart: "
+        "resolutions and radii are multiples of it",
         *_skipped([sentence for _, sentence in found.skipped]),
     )
     return Own(recipe, (examples.take(train.tolist()), examples.take(test.tolist())), said)

@@ -13,7 +13,6 @@ from edgecond import evaluation
 from edgecond.datasets.graphs import GraphExamples
 from edgecond.model import Learnable, Model, settings
 from edgecond.preparation import CloudPreparation
-from edgecond.pyramid import cloud_pyramid
 from edgecond.recipe import recipes
 from edgecond.report import drawings, filters, seen
 from edgecond.report.figures import confusion, curve, Panel
@@ -143,10 +142,10 @@ class Contents:
         test, made = self.test, self.model.preparation
         if not isinstance(test, GraphExamples):
             assert isinstance(made, CloudPreparation)
-            build, number = made.builder, 0
-            levels = cloud_pyramid([test.clouds[0]], build.resolutions, strided=build.strided, cap=build.cap)
-            panels = drawings.cloud_levels(levels)
+            number, panels = 0, drawings.cloud_levels(made.builder.levels([test.clouds[0]]))
             how = "The points of a voxel become one, and edges connect points within the radius of their level."
+            if made.builder.meshes:
+                how = "What edges of the mesh connect within a voxel becomes one, and the edges between voxels stay."
         else:
             sizes = test.graphs.sizes[test.numbers]
             lower = np.argsort(sizes, kind="stable")[: len(sizes) // 2 + 1]  # up to the median

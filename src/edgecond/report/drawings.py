@@ -12,12 +12,15 @@ from numpy import ndarray as Array
 
 from edgecond.datasets.graphs import Graphs
 from edgecond.graph import Cloud, Pyramid
+from edgecond.mesh import Mesh
 from edgecond.pyramid import Level, Levels
 from edgecond.report.figures import ACCENT, evenly, Figure, GREY, margin, numbers, Panel, plain, POINTS, SIGNAL
 from edgecond.report.layout import nearby, spread, undirected
 
 LINES = 3_000
 """Edges of a level that are drawn at most, chosen evenly."""
+FACES = 5_000
+"""Faces of a mesh that are drawn at most; one with more is drawn as its vertices."""
 VERTICES = 300
 """Vertices of a graph that are drawn at most: those around the one of the highest degree."""
 NAMED = 60
@@ -48,7 +51,11 @@ COLOURS = (
 
 
 def cloud(seen: Cloud) -> Figure:
-    """The points of a cloud, coloured by the first channel of its signal."""
+    """The points of a cloud, coloured by the first channel of its signal; the faces of a mesh that has depth
+    and not too many of them.
+    """
+    if isinstance(seen, Mesh) and len(seen.faces) <= FACES and np.ptp(seen.positions[:, 2].numpy()) > 0:
+        return _plot([_faces(seen)])
     chosen = evenly(len(seen), POINTS)
     return _plot([_points(seen.positions.numpy()[chosen], seen.signal.numpy()[chosen, :1])])
 
@@ -138,6 +145,20 @@ def _points(at: Float[Array, "n 3"], signal: Float[Array, "n d"]) -> dict[str, A
     wide = 110 if flat else 36  # Plotly draws larger points in space
     marker = colour | {"size": round(float(np.clip(wide / np.sqrt(len(at)), wide / 50, wide / 8)), 1)}
     return _coordinates(at) | {"mode": "markers", "marker": marker, "hoverinfo": "skip"}
+
+
+def _faces(mesh: Mesh) -> dict[str, Any]:
+    corners = dict(zip("ijk", mesh.faces.T.tolist(), strict=True))
+    return (
+        _coordinates(mesh.positions.numpy())
+        | corners
+        | {
+            "type": "mesh3d",
+            "color": ACCENT,
+            "flatshading": True,
+            "hoverinfo": "skip",
+        }
+    )
 
 
 def _lines(

@@ -14,12 +14,14 @@ from typer.testing import CliRunner
 
 from edgecond import own
 from edgecond.cli import app
+from edgecond.datasets import DataError
 from edgecond.datasets.folder import surface_spacing
 from edgecond.mesh import Mesh
 from edgecond.model import Model
 from edgecond.report.contents import Contents
 from tests.datasets.conftest import real  # noqa: F401  a fixture
 from tests.meshes import BOX, mesh_of
+from tests.sentences import refused
 
 NETWORK = "C(16)-MP(0.6,1.2)-C(32)-GAP-FC(3)"
 SETTINGS = {"network": NETWORK, "input.resolution": 0.25, "input.radius": 0.5, "train.batch": 8}
@@ -96,6 +98,7 @@ def test_a_report_draws_meshes_by_their_faces_and_their_pyramid_along_edges(soli
     text = Contents(model, [{"epoch": 1, "loss": 1.0, "accuracy": 0.5, "rate": 0.1}], found.parts[1]).html()
 
     assert '"type":"mesh3d"' in text
+    assert "They can be turned." in text
     assert "What edges of the mesh connect within a voxel becomes one" in text
 
 
@@ -110,6 +113,14 @@ def test_a_file_without_faces_is_skipped_and_told(solids: Path, tmp_path: Path):
 
     reason = "a mesh must have faces, and it has 2 points alone; it can be taken as a cloud."
     assert f"skipped: {tmp_path / 'a' / 'cloud.xyz'} cannot be read: {reason}" in found.said
+
+
+def test_a_table_holds_no_meshes(tmp_path: Path):
+    path = tmp_path / "molecules.csv"
+    path.write_text("smiles,y\nCCO,1\n")
+
+    with refused(f"meshes are files in a folder with a sub-folder per class: got the file {path}.", DataError):
+        own.read(path, meshes=True)
 
 
 def test_the_spacing_on_surfaces_does_not_depend_on_their_triangles():

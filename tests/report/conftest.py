@@ -5,12 +5,14 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+import torch
 
 from edgecond import datasets, own
 from edgecond.datasets.graphs import GraphExamples
 from edgecond.model import FILE, Model
 from edgecond.notation import Architecture
-from edgecond.recipe import find
+from edgecond.recipe import changed, find
+from tests.meshes import BOX, mesh_of, SPHERE, TORUS
 from tests.pyramids import random_graphs
 
 EPOCHS = [
@@ -52,6 +54,16 @@ def of_graphs(directory, network="C(4)-MP-C(5)-GAP-FC(2)", targets=None, **chang
     return made(directory, recipe, examples, examples, epochs)
 
 
+def of_meshes(directory):
+    """A sphere, a box and a torus, six times each, along their edges."""
+    network = Architecture("C(4)-MP(0.5,1)-C(4)-MP(1,2)-C(4)-GMP-FC(3)")
+    recipe = changed(find("synthetic/ecc"), {"input.edges": "mesh", "input.resolution": 0.2, "input.radius": 0.4})
+    shapes = [mesh_of(shape) for shape in (BOX, SPHERE, TORUS)] * 6
+    ys = torch.arange(len(shapes)) % 3
+    examples = datasets.Examples("solids", ("box", "sphere", "torus"), shapes, ys, "solids")
+    return made(directory, recipe.model_copy(update={"network": network}), examples, examples)
+
+
 SMILES = ["CCO", "c1ccccc1O", "CC(=O)Nc1ccc(O)cc1", "[Na+].[O-]S(=O)(=O)c1ccc(Cl)cc1", "FC(Br)(I)CP", "C[C@H](N)C(=O)O"]
 
 
@@ -84,6 +96,11 @@ def cache(tmp_path_factory):
 @pytest.fixture(scope="module")
 def clouds(tmp_path_factory):
     return of_clouds(tmp_path_factory.mktemp("clouds"))
+
+
+@pytest.fixture(scope="module")
+def meshes(tmp_path_factory):
+    return of_meshes(tmp_path_factory.mktemp("meshes"))
 
 
 @pytest.fixture(scope="module")

@@ -43,7 +43,14 @@ def screen(request):
 
 @pytest.mark.parametrize(
     ("kind", "screen"),
-    [("clouds", "desktop"), ("clouds", "phone"), ("images", "desktop"), ("graphs", "phone"), *MOLECULES],
+    [
+        ("clouds", "desktop"),
+        ("clouds", "phone"),
+        ("meshes", "phone"),
+        ("images", "desktop"),
+        ("graphs", "phone"),
+        *MOLECULES,
+    ],
     indirect=["screen"],
 )
 def test_every_figure_is_drawn(kind, screen, request):
@@ -64,7 +71,7 @@ def test_every_figure_is_drawn(kind, screen, request):
     for picture in pictures:
         picture.scroll_into_view_if_needed()
         assert _colours(picture.screenshot()) > 2, picture.get_attribute("aria-label")
-    assert kinds.count("space") == (9 if kind == "clouds" else 0)  # six mistakes and three levels
+    assert kinds.count("space") == (9 if kind in ("clouds", "meshes") else 0)  # six mistakes and three levels
     assert screen.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
     assert complaints == []

@@ -104,6 +104,8 @@ def read(
     path, divided = Path(path), Division(**division)
     if not path.exists():
         raise DataError(f"{path} must be a folder, or a .csv, .zip or .safetensors file: there is none.")
+    if meshes and path.is_file():
+        raise DataError(f"meshes are files in a folder with a sub-folder per class: got the file {path}.")
     if path.suffix.lower() in (".csv", ".gz", ".tsv"):
         found = _molecules(path, smiles, target, divided)
     elif path.suffix.lower() == ".safetensors":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from edgecond.datasets.graphs import GraphExamples
+from edgecond.mesh import Mesh
 from edgecond.model import Learnable
 from edgecond.report import drawings
 from edgecond.report.figures import Panel, Picture
@@ -31,6 +32,8 @@ def called(test: Learnable, number: int) -> str:
 def legend(test: Learnable) -> str:
     """How to read the drawings."""
     if not isinstance(test, GraphExamples):
+        if len(test) and isinstance(test.clouds[0], Mesh):
+            return "They can be turned."
         return "Colour is the signal, or the height where that is constant; what has depth can be turned."
     if test.smiles:
         return "Atoms without a symbol are carbon."

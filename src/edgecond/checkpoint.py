@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from errno import EISDIR
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from safetensors import safe_open, SafetensorError
 from safetensors.torch import save
@@ -14,6 +16,7 @@ from torch import Tensor
 
 KEY = "edgecond"
 VERSION = 1
+"""Of the format. A file of an older one must still be read: tests/data holds one of each."""
 
 
 class CheckpointError(Exception):
@@ -33,37 +36,61 @@ def save_checkpoint(path: Path, tensors: dict[str, Tensor], about: dict[str, Any
     write_whole(path, content)
 
 
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all; what was there stays until then."""
-    temporary = path.with_name(f".{path.name}.part")  # one name: what a killed process leaves is written over
+@contextmanager
+def whole(path: Path) -> Iterator[BinaryIO]:
+    """A file to write to, which takes its place when all is written, or never; what was there stays until then.
+
+    A place that cannot be written to is refused at once, before the work of which the file is to tell.
+    """
+    temporary = path.with_name(f".{path.name}.part") if path.name else path  # what a killed process leaves is replaced
     try:
+        if path.is_dir():
+            raise IsADirectoryError(EISDIR, "it is a directory")
         path.parent.mkdir(parents=True, exist_ok=True)
         with temporary.open("wb") as file:
-            file.write(content)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
     except OSError as error:
-        with suppress(OSError):
-            temporary.unlink()
+        _remove(temporary)
         raise CheckpointError(
             f"{path} must be written: {error.strerror or error}. "
             "The one before it, if any, is whole; free some space or name another directory."
         ) from error
+    except BaseException:
+        _remove(temporary)
+        raise
+
+
+def _remove(temporary: Path) -> None:
+    with suppress(OSError):
+        temporary.unlink()
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file whole or not at all."""
+    with whole(path) as file:
+        file.write(content)
 
 
 def load_checkpoint(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """Read a checkpoint."""
+    """Read a checkpoint; a newer format is refused before its tensors are."""
     try:
         with safe_open(path, "pt") as file:
             about = json.loads((file.metadata() or {})[KEY])
+            _check_version(path, about)
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
     except FileNotFoundError:
         raise CheckpointError(f"a checkpoint must be at {path}: there is none.") from None
-    except (OSError, SafetensorError, KeyError, ValueError) as error:
+    except (OSError, SafetensorError, KeyError, ValueError, RuntimeError) as error:  # RuntimeError: nested too deeply
         raise CheckpointError(f"{path} must be a checkpoint of edgecond: it cannot be read ({error}).") from error
-    if not isinstance(about, dict) or about.get("version") != VERSION:
-        found = about.get("version") if isinstance(about, dict) else about
-        raise CheckpointError(f"{path} must be a checkpoint of version {VERSION}: it says {found!r}.")
-    del about["version"]
-    return tensors, about
+    return tensors, {name: value for name, value in about.items() if name != "version"}
+
+
+def _check_version(path: Path, about: Any) -> None:
+    found = about.get("version") if isinstance(about, dict) else about
+    if found != VERSION or not isinstance(about, dict):
+        newer = isinstance(found, int) and found > VERSION
+        advice = " A newer edgecond wrote it: upgrade yours with pip install --upgrade edgecond." if newer else ""
+        raise CheckpointError(f"{path} must be a checkpoint of version {VERSION}: it says {str(found)[:60]!r}.{advice}")

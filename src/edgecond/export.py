@@ -17,7 +17,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import nn, Tensor
 
-from edgecond.checkpoint import KEY, write_whole
+from edgecond.checkpoint import KEY, whole
 from edgecond.convolution.native import twin
 from edgecond.graph import Graph, Labels, Pyramid, Sample
 from edgecond.model import Model, settings, versions
@@ -145,10 +145,9 @@ def export(model: Model, path: Path, to: str) -> None:
     suffix(to)
     if to == "onnx":
         _need_onnx()
-    with _quietly():
+    with whole(path) as file, _quietly():
         program = _program(model)
-        content = _onnx(program, model) if to == "onnx" else _torch(program, model)
-    write_whole(path, content)
+        file.write(_onnx(program, model) if to == "onnx" else _torch(program, model))
 
 
 class _Flat(nn.Module):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, PositiveInt
 from torch import Tensor
 
-from edgecond import evaluation
+from edgecond import datasets, evaluation
 from edgecond.checkpoint import CheckpointError, load_checkpoint, save_checkpoint
-from edgecond.datasets import Examples
+from edgecond.datasets import DataError, Examples
 from edgecond.datasets.graphs import GraphExamples
-from edgecond.graph import Cloud
+from edgecond.graph import Cloud, Sample
 from edgecond.network import Network
 from edgecond.objective import balanced, Objective, OneClass, Quantities, standardised, YesOrNo
 from edgecond.preparation import Preparation, preparation, Progress, restored
@@ -26,6 +27,8 @@ from edgecond.recipe import first_fault, Recipe
 from edgecond.samples import Batches
 
 FILE = "model.safetensors"
+OWN = ("folder", "smiles", "tu", "batch")
+"""What a recipe calls data of one's own: clouds, molecules and graphs."""
 Learnable = Examples | GraphExamples
 
 
@@ -69,7 +72,7 @@ class Model:
         """
         made = preparation(recipe, examples, progress)
         sample = made.look(examples, 0, 1).sample([0], 0)
-        widths = sample.x.shape[1], tuple(graph.labels.width for graph in sample.pyramid.graphs)
+        widths = _widths(sample)
         with torch.random.fork_rng():
             torch.manual_seed(seed)
             network = _network(recipe, widths)
@@ -89,8 +92,21 @@ class Model:
         for look in range(looks):
             source = self.preparation.look(examples, look, looks)
             batches = Batches(source, self.recipe.train.batch, shuffle=False)
-            found.append(evaluation.predict(self.network, batches.epoch(0), self.objective)[0])
+            fitting = map(self._fitting, batches.epoch(0))
+            found.append(evaluation.predict(self.network, fitting, self.objective)[0])
         return found
+
+    def _fitting(self, sample: Sample) -> Sample:
+        """The sample, if it is as wide as those that were learned."""
+        if (found := _widths(sample)) != self.widths:
+            said = [
+                f"a signal of width {d0} and edge labels of widths {', '.join(map(str, s))}"
+                for d0, s in (self.widths, found)
+            ]
+            raise DataError(
+                f"{self.recipe.name} must be given examples like those that it learned, with {said[0]}: got {said[1]}."
+            )
+        return sample
 
     def figures(self, examples: Learnable, looks: int | None = None) -> dict[str, float]:
         """The figures of the paper's tables, with votes and mean scores over looks where there are several.
@@ -127,8 +143,8 @@ class Model:
                 f"{path} must be a model: it is the checkpoint of a run. When the run ends it leaves {FILE} beside it."
             )
         try:
-            return _restored(tensors, **about["model"])
-        except (TypeError, ValueError, RuntimeError, KeyError) as error:
+            return _restored(tensors, about["model"])
+        except ValueError as error:
             raise CheckpointError(f"{path} must be a model that holds together: {first_fault(error)}") from error
 
 
@@ -137,25 +153,95 @@ def settings(recipe: Recipe) -> dict[str, Any]:
     return recipe.model_dump(mode="json", exclude={"paper"})
 
 
-def _restored(
-    tensors: dict[str, Tensor],
-    recipe: dict[str, Any],
-    classes: Sequence[str],
-    widths: Sequence[Any],
-    objective: dict[str, Any] | None = None,
-    **about: Any,
-) -> Model:
-    made = Recipe(paper=(), **recipe)
-    d0, s = int(widths[0]), tuple(map(int, widths[1]))
-    network = _network(made, (d0, s))
-    network.load_state_dict(
-        {name.removeprefix("network."): value for name, value in tensors.items() if name.startswith("network.")}
+class _About(BaseModel):
+    """What the JSON of a model's file must tell; what else it tells is kept."""
+
+    model_config = ConfigDict(extra="allow", allow_inf_nan=False)
+    recipe: dict[str, Any]
+    classes: tuple[str, ...]
+    widths: tuple[PositiveInt, tuple[PositiveInt, ...]]
+    objective: dict[str, tuple[float, ...]] = {}
+    seed: int
+    data: str
+    fold: int = 0
+    epochs: int = 0
+
+
+def _restored(tensors: dict[str, Tensor], told: Any) -> Model:
+    """The model that a file tells of; nothing is allocated for a network unless the file holds its weights."""
+    about = _About.model_validate(told)
+    recipe = Recipe.model_validate({**about.recipe, "paper": ()})
+    if recipe.dataset not in (known := (*datasets.names(), *OWN)):
+        raise ValueError(f"a dataset is one of {', '.join(known)}: got {recipe.dataset[:60]!r}.")
+    if recipe.dataset == "folder" and not _is_list_of_texts(recipe.options.get("columns")):
+        raise ValueError("the columns that are the signal of a cloud must be a list of names.")
+    if len(about.classes) != recipe.network.classes:
+        raise ValueError(
+            f"the network tells {recipe.network.classes} classes apart, and {len(about.classes)} have a name."
+        )
+    _check_finite(tensors)
+    network = _with_weights(
+        recipe,
+        about.widths,
+        {name.removeprefix("network."): value for name, value in tensors.items() if name.startswith("network.")},
     )
-    numbers = {name: tuple(map(float, values)) for name, values in (objective or {}).items()}
-    learned = _OBJECTIVES[made.task](**numbers)
-    if len(classes) != made.network.classes:
-        raise ValueError(f"the network tells {made.network.classes} classes apart, and {len(classes)} have a name.")
-    return Model(made, tuple(map(str, classes)), (d0, s), restored(made, tensors), network, learned, about)
+    made = restored(recipe, tensors)
+    if surplus := [name for name in tensors if not name.startswith("network.") and name not in made.tensors]:
+        raise ValueError(f"it has the tensor {surplus[0][:60]!r}, which nothing uses.")
+    rest = about.model_dump(exclude={"recipe", "classes", "widths", "objective"})
+    return Model(recipe, about.classes, about.widths, made, network, _told_objective(recipe, about), rest)
+
+
+def _is_list_of_texts(value: Any) -> bool:
+    return isinstance(value, list | tuple) and all(isinstance(item, str) for item in value)
+
+
+def _check_finite(tensors: dict[str, Tensor]) -> None:
+    for name, tensor in tensors.items():
+        if tensor.is_floating_point() and not tensor.isfinite().all():
+            raise ValueError(
+                f"its numbers must be finite, and those of {name} are not all: the training diverged. "
+                "Train again with a lower rate."
+            )
+
+
+def _with_weights(recipe: Recipe, widths: tuple[int, tuple[int, ...]], weights: dict[str, Tensor]) -> Network:
+    """The network of a recipe with these weights, whose names and shapes are compared before it takes any memory."""
+    if recipe.network.parametric_layers > len(weights):
+        raise ValueError(
+            f"the network has {recipe.network.parametric_layers} layers with weights, and the file {len(weights)} "
+            "tensors of weights."
+        )
+    try:
+        with torch.device("meta"):
+            network = _network(recipe, widths)
+    except (TypeError, RuntimeError):  # sizes beyond 64 bits
+        raise ValueError("the network is larger than any file can hold.") from None
+    expected = network.state_dict()
+    for name in (*expected, *weights):
+        if name not in weights:
+            raise ValueError(f"the network has weights {name}, which are missing.")
+        if name not in expected:
+            raise ValueError(f"the network has no weights {name[:60]}, and the file has.")
+        (shape, kind), (found, found_kind) = ((of[name].shape, of[name].dtype) for of in (expected, weights))
+        if (shape, kind) != (found, found_kind):
+            raise ValueError(
+                f"the weights {name} must be {tuple(shape)} of {kind}: the file has {tuple(found)} of {found_kind}."
+            )
+    network.load_state_dict(weights, assign=True)
+    return network
+
+
+def _told_objective(recipe: Recipe, about: _About) -> Objective:
+    kind, outputs = _OBJECTIVES[recipe.task], len(about.classes)
+    names = {field.name for field in fields(kind)}
+    if not about.objective.keys() <= names or (recipe.task == "quantities" and about.objective.keys() != names):
+        found = ", ".join(about.objective)[:60] or "nothing"
+        raise ValueError(f"the objective of {recipe.task} is told by {', '.join(names) or 'nothing'}: got {found}.")
+    for name, numbers in about.objective.items():
+        if len(numbers) not in ({outputs} if recipe.task == "quantities" else {0, outputs}):
+            raise ValueError(f"the objective has a {name} for each of {outputs} outputs: got {len(numbers)}.")
+    return kind(**about.objective)
 
 
 _OBJECTIVES: dict[str, type[Objective]] = {"classes": OneClass, "answers": YesOrNo, "quantities": Quantities}
@@ -168,6 +254,10 @@ def _objective(recipe: Recipe, examples: Learnable) -> Objective:
         case "answers":
             return YesOrNo()
     return balanced(examples.ys, len(examples.classes)) if recipe.balanced else OneClass()
+
+
+def _widths(sample: Sample) -> tuple[int, tuple[int, ...]]:
+    return sample.x.shape[1], tuple(graph.labels.width for graph in sample.pyramid.graphs)
 
 
 def _network(recipe: Recipe, widths: tuple[int, tuple[int, ...]]) -> Network:

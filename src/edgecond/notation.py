@@ -164,6 +164,7 @@ class Architecture(tuple[Layer, ...]):
         return self.classes is not None and not any(isinstance(layer, GlobalPooling) for layer in self)
 
 
+MOST_CHARACTERS = 10_000  # a thousand layers
 _LAYERS: dict[str, tuple[type[Layer], str]] = {
     "C": (C, "C(width)"),
     "MP": (MP, "MP or MP(resolution,radius)"),
@@ -185,6 +186,9 @@ _TOKEN = re.compile(rf"{_NUMBER}|[A-Za-z]+|\S|(?=\s*\Z)")  # the end is an empty
 
 
 def _parse(notation: str) -> list[Layer]:
+    if len(notation) > MOST_CHARACTERS:
+        rule = f"a network is written in at most {MOST_CHARACTERS:,} characters, and this one in {len(notation):,}"
+        raise NotationError(notation[:60], 0, rule)
     tokens = deque(_TOKEN.finditer(notation))
 
     def take(allowed: Container[str], rule: str) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Protocol
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -52,7 +53,8 @@ def preparation(recipe: Recipe, examples: Examples | GraphExamples, progress: Pr
         progress: Called while the pyramids of graphs are computed.
     """
     if isinstance(examples, GraphExamples):
-        return GraphPreparation(recipe, progress, _units(examples) if recipe.standardised else {})
+        names = {name: torch.from_numpy(getattr(examples.graphs, name).astype(np.int64)) for name in VALUES}
+        return GraphPreparation(recipe, progress, names | (_units(examples) if recipe.standardised else {}))
     made = CloudPreparation.of(recipe)
     if recipe.labels != "one-hot":
         return made
@@ -60,11 +62,30 @@ def preparation(recipe: Recipe, examples: Examples | GraphExamples, progress: Pr
 
 
 def restored(recipe: Recipe, tensors: Mapping[str, Tensor]) -> Preparation:
-    """The one that a model's file tells of."""
+    """The one that a model's file tells of. Files of old do not say what the labels of graphs are called."""
     if recipe.input is None:
-        return GraphPreparation(recipe, tensors={name: tensors[name] for name in _UNITS if name in tensors})
-    offsets = [tensors[f"offsets.{level}"] for level in range(recipe.network.resolutions) if "offsets.0" in tensors]
-    return CloudPreparation.of(recipe, offsets or None)
+        _check_vocabulary(tensors)
+        return GraphPreparation(recipe, tensors={name: tensors[name] for name in (*_UNITS, *VALUES) if name in tensors})
+    if recipe.labels != "one-hot":
+        return CloudPreparation.of(recipe)
+    offsets = [tensors.get(f"offsets.{level}") for level in range(recipe.network.resolutions)]
+    for level, known in enumerate(offsets):
+        if known is None or known.shape != (max(len(known), 1), 3) or known.dtype != torch.float32:
+            raise ValueError(
+                f"one-hot labels need the offsets that may occur, of three numbers each, at level {level}."
+            )
+    return CloudPreparation.of(recipe, [known for known in offsets if known is not None])
+
+
+def _check_vocabulary(tensors: Mapping[str, Tensor]) -> None:
+    for name in VALUES:
+        values = tensors.get(name, torch.arange(0))
+        if values.dtype != torch.int64 or values.ndim != 1 or (values.diff() <= 0).any():
+            raise ValueError(f"{name} must be whole numbers that ascend.")
+    for name in _ATTRIBUTES:
+        mean, scale = (tensors.get(f"{name}.{what}", torch.ones(0).double()) for what in ("mean", "scale"))
+        if mean.dtype != torch.float64 or mean.ndim != 1 or mean.shape != scale.shape or not (scale > 0).all():
+            raise ValueError(f"{name} must have a mean and a scale above zero for each column.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,14 +129,18 @@ class GraphPreparation:
     Attributes:
         recipe: Says how.
         progress: Called while pyramids are computed.
-        tensors: Mean and deviation of the attributes of the training graphs, by the names of `_UNITS`, if attributes
-            are in these units.
+        tensors: What the data call the labels of vertices and edges, by the names of `VALUES`; mean and deviation of
+            the attributes of the training graphs, by those of `_UNITS`, if attributes are in these units.
+        passing: Graphs come once and go: no pyramid is kept but those of the latest, and each graph has the pyramids
+            that it would have alone, so that what is predicted does not depend on what stands beside it.
     """
 
     recipe: Recipe
     progress: Progress = lambda done, total: None
     tensors: Mapping[str, Tensor] = field(default_factory=dict)
+    passing: bool = False
     _made: dict[str, Pyramids] = field(default_factory=dict, init=False, repr=False)
+    _latest: list[Any] = field(default_factory=list, init=False, repr=False)  # graphs, and their pyramids
 
     def __post_init__(self) -> None:
         check_labelling(self.recipe.labels, graphs=True)
@@ -139,14 +164,46 @@ class GraphPreparation:
         recipe = self.recipe
         return GraphSource(self._pyramids(examples.graphs), examples, copies, recipe.labels, recipe.attributes)
 
+    def expected(self) -> Graphs | None:
+        """No graphs, with the labels and attributes that were learned; none if it is not known what those were."""
+        if any(name not in self.tensors for name in VALUES):
+            return None
+        widths = {name: len(self.tensors.get(f"{name}.mean", ())) for name in _ATTRIBUTES}
+        nothing, begin = np.zeros(0, np.int64), np.zeros(1, np.int64)
+        return Graphs(
+            self.recipe.name,
+            ys=nothing,
+            classes=nothing,
+            vertex_pointer=begin,
+            edge_pointer=begin,
+            source=nothing,
+            target=nothing,
+            vertex_labels=nothing,
+            edge_labels=nothing,
+            attributes=np.zeros((0, 0)),
+            digest="",
+            **{name: self.tensors[name].numpy() for name in VALUES},
+            **{name: np.zeros((0, width)) for name, width in widths.items()},
+        )
+
     def _pyramids(self, graphs: Graphs) -> Pyramids:
+        if self.passing:
+            return self._of_latest(graphs)
         if graphs.digest not in self._made:
             levels, copies = self.recipe.network.resolutions, self.recipe.sparsifications
             in_units = _in_units(graphs, self.tensors)
             self._made[graphs.digest] = pyramids(in_units, levels, copies, progress=self.progress)
         return self._made[graphs.digest]
 
+    def _of_latest(self, graphs: Graphs) -> Pyramids:
+        if self._latest[:1] != [graphs]:
+            levels, copies = self.recipe.network.resolutions, self.recipe.sparsifications
+            made = pyramids(_in_units(graphs, self.tensors), levels, copies, alone=True)
+            self._latest[:] = graphs, made
+        return self._latest[1]
 
+
+VALUES = ("vertex_values", "edge_values")
 _ATTRIBUTES = ("vertex_attributes", "edge_attributes")
 _UNITS = tuple(f"{name}.{what}" for name in _ATTRIBUTES for what in ("mean", "scale"))
 

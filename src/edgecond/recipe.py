@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, PositiveInt, ValidationError
 
 from edgecond.notation import Architecture
 
@@ -20,8 +20,10 @@ class RecipeError(ValueError):
 def _number(value: Any) -> Any:
     """A number as the paper may write it: 2.5/32."""
     if isinstance(value, str) and value.count("/") == 1:
-        numerator, denominator = value.split("/")
-        return float(numerator) / float(denominator)
+        numerator, denominator = map(float, value.split("/"))
+        if not denominator:
+            raise ValueError(f"a fraction is of two numbers, the second not 0: got {value!r}")
+        return numerator / denominator
     return value
 
 
@@ -33,7 +35,7 @@ Number = Annotated[float, BeforeValidator(_number)]
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True, allow_inf_nan=False)
 
 
 class Input(_Part):
@@ -118,15 +120,15 @@ class Recipe(_Part):
     standardised: bool = False
     task: Literal["classes", "answers", "quantities"] = "classes"
     balanced: bool = False
-    hidden: tuple[int, ...] = (16, 32)
-    radius_scale: float = 1.0
+    hidden: tuple[PositiveInt, ...] = (16, 32)
+    radius_scale: float = Field(default=1.0, gt=0)
     identity: bool = False
     degree_factor: bool = False
-    dropout: float = 0.0
+    dropout: float = Field(default=0.0, ge=0, lt=1)
     augment: Augment = Augment()
     train: Train
-    orientations: int = Field(default=1, ge=1)
-    sparsifications: int = Field(default=1, ge=1)
+    orientations: int = Field(default=1, ge=1, le=1000)
+    sparsifications: int = Field(default=1, ge=1, le=1000)
 
     @property
     def looks(self) -> int:

@@ -10,7 +10,7 @@ import pytest
 from edgecond.samples import store
 from edgecond.samples.graphs import Pyramids
 from edgecond.samples.store import pyramids
-from tests.pyramids import random_graphs
+from tests.pyramids import random_graphs, same
 
 SIZES = [12, 1, 30, 2, 7, 25] * 5
 
@@ -100,3 +100,17 @@ def test_a_graph_without_edges_has_a_pyramid():
 
     assert [graph.source.tolist() for graph in sample.pyramid.graphs] == [[0, 1]] * 3
     assert [pool_map.tolist() for pool_map in sample.pyramid.pool_maps] == [[0, 1]] * 2
+
+
+def test_a_graph_alone_has_its_pyramids_wherever_it_stands_and_nothing_is_kept(cache: Path):
+    """What is predicted of a molecule must not depend on its row."""
+    graphs = random_graphs(SIZES)
+
+    whole = pyramids(graphs, 3, 2, alone=True)
+
+    for number in (2, 8):
+        single = pyramids(graphs.take([number]), 3, 2, alone=True)
+        for copy in range(2):
+            one = single.sample(np.array([0]), np.array([copy]))
+            assert same(whole.sample(np.array([number]), np.array([copy])), one)
+    assert not cache.exists()

@@ -148,10 +148,16 @@ def load(name: str, fold: int = 0, **options: Any) -> tuple[Examples, Examples] 
     module, preset = _module(name), _REGISTER[name][1]
     if not 0 <= fold < module.FOLDS:
         raise DataError(f"the folds of {name} are numbered from 0 to {module.FOLDS - 1}: got {fold}.")
-    known = [option for option in inspect.signature(module.load).parameters if option not in ("fold", *preset)]
-    for option in options:
+    parameters = inspect.signature(module.load).parameters
+    known = [option for option in parameters if option not in ("fold", *preset)]
+    for option, value in options.items():
         if option not in known:
             raise DataError(f"{name} has no option {option!r}: it has {', '.join(known) or 'none'}.")
+        usual = parameters[option].default
+        if not isinstance(value, (int, float) if isinstance(usual, float) else type(usual)):
+            raise DataError(
+                f"the option {option} of {name} must be like {usual!r}, which it is usually: got {value!r}."
+            )
     return module.load(fold=fold, **preset, **options)
 
 

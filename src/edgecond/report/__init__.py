@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from edgecond import datasets
-from edgecond.checkpoint import write_whole
+from edgecond.checkpoint import whole
 from edgecond.model import Learnable, Model
 from edgecond.report.contents import Contents
 from edgecond.report.page import plotly_script, ReportError
@@ -30,7 +30,8 @@ def write(run: Path, out: Path | None = None, test: Learnable | None = None) -> 
     if test is None:
         _, test = datasets.load(model.recipe.dataset, model.about.get("fold", 0), **model.recipe.options)
     file = out or run / FILE
-    write_whole(file, Contents(model, epochs, test).html().encode())
+    with whole(file) as page:
+        page.write(Contents(model, epochs, test).html().encode())
     return file
 
 

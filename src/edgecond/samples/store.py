@@ -53,6 +53,7 @@ def pyramids(
     seed: int = 0,
     jobs: int | None = None,
     progress: Progress = lambda done, total: None,
+    alone: bool = False,
 ) -> Pyramids:
     """Several pyramids of every graph of a dataset, from the cache if they are there.
 
@@ -66,14 +67,21 @@ def pyramids(
         seed: What the sparsifications depend on.
         jobs: Processes that compute; as many as there are cores by default.
         progress: Called with the number of graphs that are done, and of all.
+        alone: Each graph has the pyramids that it would have if it were the only one, and no file is kept.
     """
+    if alone:
+        return _packed_up(graphs, levels, copies, _computed(graphs, levels, copies, seed, jobs, progress, alone=True))
     made_of = {"version": VERSION, "data": graphs.digest, "levels": levels, "copies": copies, "seed": seed}
     key = hashlib.sha256(json.dumps(made_of | {"sizes": graphs.sizes.tolist()}).encode()).hexdigest()
     path = cache_directory() / f"{graphs.name.lower()}-{key[:16]}.safetensors"
     arrays = _read(path)
     if arrays is None:
-        arrays = _computed(graphs, levels, copies, seed, jobs or os.cpu_count() or 1, progress)
+        arrays = _computed(graphs, levels, copies, seed, jobs, progress)
         _write(path, arrays)
+    return _packed_up(graphs, levels, copies, arrays)
+
+
+def _packed_up(graphs: Graphs, levels: int, copies: int, arrays: Arrays) -> Pyramids:
     packed = [PackedLevel(**_level(arrays | _input(graphs), h)) for h in range(levels)]
     return Pyramids(graphs, copies, tuple(packed), _digest(arrays))
 
@@ -96,12 +104,21 @@ def _level(arrays: Arrays, h: int) -> Arrays:
 # Computed
 
 
-def _computed(graphs: Graphs, levels: int, copies: int, seed: int, jobs: int, progress: Progress) -> Arrays:
+def _computed(
+    graphs: Graphs,
+    levels: int,
+    copies: int,
+    seed: int,
+    jobs: int | None,
+    progress: Progress,
+    alone: bool = False,
+) -> Arrays:
     """The pyramids without the input graphs, which the dataset has."""
-    work = partial(_pyramids_of, graphs, levels, copies, seed)
+    work = partial(_pyramids_of, graphs, levels, copies, seed, alone)
     found: list[Arrays] = []
     done = 0
-    for chunk, arrays in zip(chunks := _chunks(graphs), _mapped(work, chunks, jobs, graphs), strict=True):
+    chunks = _chunks(graphs)
+    for chunk, arrays in zip(chunks, _mapped(work, chunks, jobs or os.cpu_count() or 1, graphs), strict=True):
         found.append(arrays)
         done += len(chunk)
         progress(done, len(graphs))
@@ -126,12 +143,12 @@ def _mapped(work: Callable[[range], Arrays], chunks: Sequence[range], jobs: int,
         yield from pool.map(work, chunks)
 
 
-def _pyramids_of(graphs: Graphs, levels: int, copies: int, seed: int, numbers: range) -> Arrays:
+def _pyramids_of(graphs: Graphs, levels: int, copies: int, seed: int, alone: bool, numbers: range) -> Arrays:
     """The pyramids of some graphs."""
     made = []
     for number in numbers:
         graph = graphs[number]
-        rngs = [generator(seed, number, copy) for copy in range(copies)]
+        rngs = [generator(seed, 0 if alone else number, copy) for copy in range(copies)]
         made.append(multiresolutions(graph.source, graph.target, graph.n, levels, rngs))
     arrays: Arrays = {}
     if levels > 1:

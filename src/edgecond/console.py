@@ -6,17 +6,16 @@ import signal
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, TYPE_CHECKING, TypeVar
+from typing import Any, TYPE_CHECKING
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn, track
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 if TYPE_CHECKING:
     from edgecond.training import Step
 
 Tell = Callable[["Step", int, int], None]  # step, batches per epoch, epochs
-T = TypeVar("T")
 Count = Callable[[int, int], None]  # done, of all
 
 
@@ -72,10 +71,34 @@ def progress(name: str, seen: bool = True) -> Iterator[tuple[Tell, Count]]:
         yield draw, lambda done, total: bar.update(task, total=total, completed=done, say=f"pyramid {done}/{total}")
 
 
-def counted(items: Sequence[T], name: str) -> Iterator[T]:
-    """The items one after the other, with a bar on a terminal that shows how many are left."""
+@contextmanager
+def counting(name: str, seen: bool = True) -> Iterator[Callable[[int, int | None], None]]:
+    """What to call with how many are done, and of how many if that is known; stdout is left to the results.
+
+    A bar on stderr if that is a terminal, a line from time to time otherwise, nothing if not seen.
+    """
     err = Console(stderr=True)
-    yield from track(items, name, console=err, transient=True, disable=not err.is_terminal)
+    if not seen or not err.is_terminal:
+        yield _counted_lines(name) if seen else lambda done, total: None
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=err, transient=True, redirect_stdout=False) as bar:
+        task = bar.add_task(name, total=None)
+        yield lambda done, total: bar.update(task, total=total, completed=done)
+
+
+def _counted_lines(name: str, every: float = 30.0) -> Callable[[int, int | None], None]:
+    start = last = time.monotonic()
+
+    def say(done: int, total: int | None) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if now - last > every:
+            last = now
+            minutes = (now - start) / max(1, done) * ((total or 0) - done) / 60
+            typer.echo(f"{name}: {done:,}{f' of {total:,}, {minutes:.0f} min left' if total else ''}", err=True)
+
+    return say
 
 
 def _lines(name: str, every: float = 30.0) -> tuple[Tell, Count]:

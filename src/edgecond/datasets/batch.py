@@ -62,14 +62,14 @@ class Batched:
         return np.arange(len(self.graphs))
 
 
-def read(path: Path) -> Batched:
-    """The graphs of a file of tensors, as the module's own words describe it."""
+def read(path: Path, like: Graphs | None = None) -> Batched:
+    """The graphs of a file of tensors, as the module's own words describe it; see `unpacked`."""
     try:
         with reading(path):
             tensors = load_file(path)
     except SafetensorError as error:
         raise DataError(f"{path} must be a file of safetensors: {error}. Pickles are not read.") from error
-    return unpacked({name: tensor.numpy() for name, tensor in tensors.items()}, path)
+    return unpacked({name: tensor.numpy() for name, tensor in tensors.items()}, path, like)
 
 
 def packed(graphs: Sequence[Any], ys: Any = None, like: Graphs | None = None) -> Batched:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -22,6 +22,7 @@ Task = Literal["classification", "regression"]
 BLANKS = frozenset({"", "na", "n/a", "#n/a", "<na>", "nan", "null"})  # not "none", which may be the name of a class
 MOST_CLASSES = 10  # whole numbers of more kinds than these are quantities
 MOST_NAMES = 100  # ... and texts of more kinds are no names of classes
+_BLOCK = 2**20  # bytes
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +64,23 @@ class Table:
         return found
 
 
+@dataclass(frozen=True)
+class Form:
+    """How a CSV file is written: the encoding of its text, what parts its fields, and the names of its columns."""
+
+    path: Path
+    encoding: str
+    delimiter: str
+    header: tuple[str, ...]
+
+    def uneven(self, record: Sequence[str]) -> str | None:
+        """A sentence if a row has fewer or more fields than there are columns."""
+        width = len(self.header)
+        if len(record) == width:
+            return None
+        return f"the row must have {width} fields, one for each column: it has {len(record)}."
+
+
 def read_csv(path: Path) -> Table:
     """The table in a text, plain or compressed (.gz), whose first line names the columns.
 
@@ -70,46 +88,74 @@ def read_csv(path: Path) -> Table:
     table of one column, and guesses that quotes within a field are not doubled.) Texts are UTF-8, UTF-16 with its
     mark in front, or Latin-1, as old spreadsheets save them.
     """
-    with decompressed(path) as stream:
-        text = _decoded(path, stream.read())
-    delimiter = max(",;\t", key=lambda sign: len(next(csv.reader(io.StringIO(text, ""), delimiter=sign), [])))
-    reader = csv.reader(io.StringIO(text, ""), delimiter=delimiter, strict=True)
-    records = []
-    try:
-        for record in reader:
-            records.append(tuple(field.strip() for field in record))
-    except csv.Error as error:  # an open quote, or a field beyond csv.field_size_limit()
-        raise DataError(
-            f"{path}, row {len(records) + 1} must be a row of a table: {error}. "
-            "Close its quotes, or shorten its fields."
-        ) from error
-    if not records or not any(records[0]):
-        raise DataError(f"{path} must name its columns in the first line: there is nothing.")
-    header, width = records[0], len(records[0])
-    numbered = [(number, record) for number, record in enumerate(records, 1) if number > 1 and any(record)]
+    form = form_of(path)
+    numbered = [(number, record, form.uneven(record)) for number, record in records(form)]
     return Table(
         path,
-        header,
-        tuple(record for _, record in numbered if len(record) == width),
-        tuple(number for number, record in numbered if len(record) == width),
-        tuple(
-            (number, f"the row must have {width} fields, one for each column: it has {len(record)}.")
-            for number, record in numbered
-            if len(record) != width
-        ),
-        comma=delimiter == ";",
+        form.header,
+        tuple(record for _, record, wrong in numbered if not wrong),
+        tuple(number for number, _, wrong in numbered if not wrong),
+        tuple((number, wrong) for number, _, wrong in numbered if wrong),
+        comma=form.delimiter == ";",
     )
 
 
-def _decoded(path: Path, data: bytes) -> str:
-    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return data.decode("utf-16", "replace")
-    if b"\0" in data:
-        raise DataError(f"{path} must be a text: found something else. Save the table as CSV.")
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return data.decode("latin-1")
+def form_of(path: Path) -> Form:
+    """How a CSV file is written, which takes one look at all of its bytes and memory for a few of them."""
+    encoding = _encoding(path)
+
+    def first(delimiter: str) -> tuple[str, ...]:
+        try:
+            return next(_rows(path, encoding, delimiter), (0, ()))[1]
+        except DataError:
+            return ()
+
+    delimiter = max(",;\t", key=lambda sign: len(first(sign)))
+    _, header = next(_rows(path, encoding, delimiter), (0, ()))
+    if not any(header):
+        raise DataError(f"{path} must name its columns in the first line: there is nothing.")
+    return Form(path, encoding, delimiter, header)
+
+
+def records(form: Form) -> Iterator[tuple[int, tuple[str, ...]]]:
+    """The rows below the header that are not blank one after the other, each with its number in a spreadsheet."""
+    for number, record in _rows(form.path, form.encoding, form.delimiter):
+        if number > 1 and any(record):
+            yield number, record
+
+
+def _rows(path: Path, encoding: str, delimiter: str) -> Iterator[tuple[int, tuple[str, ...]]]:
+    number = 0
+    with decompressed(path) as stream, io.TextIOWrapper(stream, encoding, "replace", newline="") as text:
+        try:
+            for number, record in enumerate(csv.reader(text, delimiter=delimiter, strict=True), 1):
+                yield number, tuple(field.strip() for field in record)
+        except csv.Error as error:  # an open quote, or a field beyond csv.field_size_limit()
+            raise DataError(
+                f"{path}, row {number + 1} must be a row of a table: {error}. Close its quotes, or shorten its fields."
+            ) from error
+
+
+def _encoding(path: Path) -> str:
+    with decompressed(path) as stream:
+        block = stream.read(_BLOCK)
+        if block.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            return "utf-16"
+        decoder, found = codecs.getincrementaldecoder("utf-8")(), "utf-8-sig"
+        while block:
+            if b"\0" in block:
+                raise DataError(f"{path} must be a text: found something else. Save the table as CSV.")
+            try:
+                if found != "latin-1":
+                    decoder.decode(block)
+            except UnicodeDecodeError:
+                found = "latin-1"
+            block = stream.read(_BLOCK)
+        try:
+            decoder.decode(b"", final=True)
+        except UnicodeDecodeError:
+            found = "latin-1"
+    return found
 
 
 def is_blank(text: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -151,6 +152,37 @@ class Graphs:
             self.attributes[chosen],
             self.digest,
         )
+
+    def in_terms_of(self, learned: Graphs) -> tuple[Graphs, Int[Array, " kept"], list[tuple[int, str]]]:
+        """The graphs with their labels numbered as in another dataset, whose attributes they must have too.
+
+        Returns:
+            The graphs all of whose labels occur there; their numbers among these; and the numbers of the others, each
+            with a sentence.
+        """
+        unknown: dict[int, str] = {}
+        changes: dict[str, Any] = {}
+        for what, pointer in (("vertex", self.vertex_pointer), ("edge", self.edge_pointer)):
+            own, values, known, width, most = (
+                getattr(self, f"{what}_labels"),
+                getattr(self, f"{what}_values"),
+                getattr(learned, f"{what}_values"),
+                getattr(self, f"{what}_attributes").shape[1],
+                getattr(learned, f"{what}_attributes").shape[1],
+            )
+            if bool(len(values)) != bool(len(known)):
+                must, found = ("", "none") if len(known) else ("no ", "some")
+                raise DataError(f"{self.name} must have {must}{what} labels, as what was learned: it has {found}.")
+            if most and width != most:
+                raise DataError(f"{self.name} must have {most} {what} attributes, as what was learned: it has {width}.")
+            place = {value: number for number, value in enumerate(known.tolist())}
+            numbers = np.array([place.get(value, -1) for value in values.tolist()] or [0], np.int64)[own]
+            changes |= {f"{what}_labels": numbers, f"{what}_values": known}
+            for row in np.flatnonzero(numbers < 0)[::-1]:
+                graph = int(np.searchsorted(pointer, row, "right")) - 1
+                unknown[graph] = f"it has the {what} label {values[own[row]]}, which was not among those learned."
+        kept = np.array([number for number in range(len(self)) if number not in unknown], np.int64)
+        return replace(self, **changes).take(kept), kept, sorted(unknown.items())
 
     def signal(self, *, attributes: bool = False) -> Float[Tensor, "n d0"]:
         """$X^0$ of all graphs: one-hot vertex labels, as in the paper ($d_0 = 37$ for NCI1).

@@ -15,9 +15,9 @@ not, depend on the order in which a SMILES happens to list the atoms.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, product
+from itertools import chain, islice, product
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ from jaxtyping import Float, Int
 from numpy import ndarray as Array
 
 from edgecond.datasets._files import DataError, digest, sha256
-from edgecond.datasets.columns import interpret, read_csv, Table, Task
+from edgecond.datasets.columns import form_of, interpret, read_csv, records, Table, Task
 from edgecond.datasets.graphs import Graphs
 
 COLUMNS = ("smiles", "canonical_smiles", "structure")
@@ -120,7 +120,7 @@ def read(
         group: A column that says which molecules belong together, as a laboratory or a batch.
     """
     table = read_csv(Path(path))
-    column = _smiles_column(table) if smiles is None else smiles
+    column = _smiles_column(table.path, table.header) if smiles is None else smiles
     texts = table.column(column)
     if target is None:
         known = [name for name in table.numeric() if name != column]
@@ -160,14 +160,44 @@ def read(
     )
 
 
-def _smiles_column(table: Table) -> str:
-    by_name = {name.lower(): name for name in reversed(table.header)}
+def iterate(path: Path, *, smiles: str | None = None, size: int = 1024) -> Iterator[Molecules]:
+    """The new molecules of a CSV file, of which nothing is known, some rows at a time: memory is that of `size` rows.
+
+    Args:
+        path: A table that `read_csv` reads.
+        smiles: The column of SMILES; one of `COLUMNS` otherwise.
+        size: Rows that are read together; their molecules may be none.
+    """
+    form = form_of(path)
+    column = _smiles_column(path, form.header) if smiles is None else smiles
+    rows = records(form)
+    while some := list(islice(rows, size)):
+        even = [(number, record) for number, record in some if not form.uneven(record)]
+        numbers = tuple(number for number, _ in even)
+        texts = Table(path, form.header, tuple(record for _, record in even), numbers, ()).column(column)
+        graphs, unread = featurise(texts)
+        bad = {index for index, _ in unread}
+        kept = [index for index in range(len(texts)) if index not in bad]
+        uneven = [(number, wrong) for number, record in some if (wrong := form.uneven(record))]
+        yield Molecules(
+            graphs,
+            np.zeros((len(kept), 0)),
+            (),
+            (),
+            tuple(texts[index] for index in kept),
+            np.array([numbers[index] for index in kept], np.int64),
+            sorted([*uneven, *((numbers[index], sentence) for index, sentence in unread)]),
+        )
+
+
+def _smiles_column(path: Path, header: Sequence[str]) -> str:
+    by_name = {name.lower(): name for name in reversed(header)}
     for name in COLUMNS:
         if name in by_name:
             return by_name[name]
     raise DataError(
-        f"{table.path} has no column called {', '.join(COLUMNS[:-1])} or {COLUMNS[-1]}: its first line names "
-        f"{_listed(table.header)}. Set smiles to the one that holds the molecules."
+        f"{path} has no column called {', '.join(COLUMNS[:-1])} or {COLUMNS[-1]}: its first line names "
+        f"{_listed(header)}. Set smiles to the one that holds the molecules."
     )
 
 

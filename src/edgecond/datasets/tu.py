@@ -13,6 +13,7 @@ A dataset NAME is a folder or a zip file of texts with one line per row, vertice
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
@@ -123,7 +124,7 @@ def _counts(release: Release) -> str:
 # Reading
 
 
-def read(path: Path) -> Graphs:
+def read(path: Path, *, classes: bool = True) -> Graphs:
     """All graphs of a folder or zip file in the TU format.
 
     The files must agree with each other: vertices grouped by graph and graphs numbered in order, none of them empty;
@@ -131,8 +132,12 @@ def read(path: Path) -> Graphs:
     in the other files; at least two classes. Self-loops and lines of `NAME_A.txt` that occur twice are in none of the
     paper's datasets. Elsewhere self-loops are left out, since the network has self-connections with a label of their
     own, and an edge listed twice counts once if its label and attributes agree, or is refused.
+
+    Args:
+        path: The folder or zip file.
+        classes: Read the classes; those of new graphs are not known, and their file need not be there.
     """
-    name, files = _files(path)
+    name, files = _files(path, _REQUIRED if classes else _REQUIRED[:2])
     where = {part: path / f"{name}_{part}.txt" if path.is_dir() else f"{path}, {name}_{part}.txt" for part in _PARTS}
 
     def table(part: str, kind: type, rows: int | None = None, of: str = "", columns: int | None = 1) -> Array:
@@ -154,9 +159,13 @@ def read(path: Path) -> Graphs:
 
     vertex_pointer = _vertex_pointer(where["graph_indicator"], table("graph_indicator", np.int64)[:, 0])
     g, n = len(vertex_pointer) - 1, int(vertex_pointer[-1])
-    ys, classes = categories("graph_labels", g, f"graphs of {name}_graph_indicator.txt")
-    if len(classes) < 2:
-        raise DataError(f"{where['graph_labels']} must hold at least two classes: lines 1 to {g} are all {classes[0]}.")
+    ys, values = np.zeros(g, np.int64), np.zeros(0, np.int64)
+    if classes:
+        ys, values = categories("graph_labels", g, f"graphs of {name}_graph_indicator.txt")
+        if len(values) < 2:
+            raise DataError(
+                f"{where['graph_labels']} must hold at least two classes: lines 1 to {g} are all {values[0]}."
+            )
     lines = table("A", np.int64, columns=2)
     membership = np.repeat(np.arange(g), np.diff(vertex_pointer))
     _check_ends(where["A"], lines, membership)
@@ -169,7 +178,7 @@ def read(path: Path) -> Graphs:
     vertex_labels, vertex_values = categories("node_labels", n, vertices)
     arrays = {
         "ys": ys,
-        "classes": classes,
+        "classes": values,
         "vertex_pointer": vertex_pointer,
         "edge_pointer": np.searchsorted(graph, np.arange(g + 1)),
         "source": source - vertex_pointer[graph],
@@ -192,7 +201,7 @@ def _digest(arrays: dict[str, Array]) -> str:
     )
 
 
-def _files(path: Path) -> tuple[str, dict[str, bytes]]:
+def _files(path: Path, required: Sequence[str]) -> tuple[str, dict[str, bytes]]:
     """The name of the dataset, and the contents of its files by what follows the name."""
     if not path.exists():
         raise DataError(f"{path} must be a folder or a zip file in the TU format: there is nothing.")
@@ -215,7 +224,7 @@ def _files(path: Path) -> tuple[str, dict[str, bytes]]:
                 data = data.read_bytes()
         if data is not None:
             files[part] = data
-        elif part in _REQUIRED:
+        elif part in required:
             raise DataError(f"{path} must hold {names[0]}_{part}.txt, which is not there.")
     return names[0], files
 

@@ -15,7 +15,12 @@ THREADS = ("1", "2")
 MIB = 2**20
 
 
-def page(layers: dict[str, Any], networks: dict[str, Any], pyramids: dict[str, Any] | None = None) -> str:
+def page(
+    layers: dict[str, Any],
+    networks: dict[str, Any],
+    pyramids: dict[str, Any] | None = None,
+    predict: dict[str, Any] | None = None,
+) -> str:
     """The records as tables."""
     lines = [
         "# Benchmarks",
@@ -72,6 +77,8 @@ def page(layers: dict[str, Any], networks: dict[str, Any], pyramids: dict[str, A
         lines += ["", *training_step(name, found)]
     if pyramids:
         lines += ["", *coarsening(pyramids)]
+    if predict:
+        lines += ["", *predicting(predict)]
     return "\n".join(lines) + "\n"
 
 
@@ -140,6 +147,25 @@ def coarsening(found: dict[str, Any]) -> list[str]:
 _TIMES = (("seconds", 0), ("processor_seconds", 0), ("seconds_from_cache", 2))
 
 
+def predicting(found: dict[str, Any]) -> list[str]:
+    """The section of predict."""
+    lines = [
+        "## Predicting from thousands of files",
+        "",
+        f"`edgecond predict MODEL FOLDER > out.csv`, NPY files of {found['points']:,} points and one that cannot be",
+        f"read, {found['threads']} thread; `python -m benchmarks.predict`.",
+        "",
+        measured(found),
+        "",
+        "| clouds | rows written | exit status | peak memory | seconds | clouds per second |",
+        "|---:|---:|---:|---:|---:|---:|",
+    ]
+    for count, row in found["runs"].items():
+        cells = [f"{int(count):,}", f"{row['rows']:,}", str(row["exit"]), f"{row['peak_bytes'] / MIB:,.0f} MiB"]
+        lines.append(table_row([*cells, f"{row['seconds']:.0f}", f"{row['clouds_per_second']:.0f}"]))
+    return lines
+
+
 def measured(found: dict[str, Any]) -> str:
     """When, on what and with what."""
     versions = ", ".join(f"{name} {number}" for name, number in found["versions"].items())
@@ -179,7 +205,7 @@ def with_summary(text: str, table: str) -> str:
 def write() -> None:
     """Page and table of the records that there are."""
     layers, networks = records.read(records.LAYERS), records.read(records.NETWORK)
-    PAGE.write_text(page(layers, networks, records.read(records.PYRAMIDS)))
+    PAGE.write_text(page(layers, networks, records.read(records.PYRAMIDS), records.read(records.PREDICT)))
     README.write_text(with_summary(README.read_text(), summary(layers, networks)))
     print(f"wrote {PAGE.relative_to(records.ROOT)} and the table in {README.name}")
 

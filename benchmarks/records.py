@@ -16,6 +16,7 @@ ROOT = Path(__file__).parent.parent
 LAYERS = ROOT / "results" / "benchmarks" / "layers.json"
 NETWORK = ROOT / "results" / "benchmarks" / "network.json"
 PYRAMIDS = ROOT / "results" / "benchmarks" / "pyramids.json"
+PREDICT = ROOT / "results" / "benchmarks" / "predict.json"
 
 
 def processor() -> str:

@@ -39,7 +39,8 @@ NETWORKS = {
 
 def test_the_page_is_that_of_the_records():
     """`make bench` writes both; nobody edits the page by hand."""
-    assert page.PAGE.read_text() == page.page(LAYERS, records.read(records.NETWORK), records.read(records.PYRAMIDS))
+    others = map(records.read, (records.NETWORK, records.PYRAMIDS, records.PREDICT))
+    assert page.PAGE.read_text() == page.page(LAYERS, *others)
 
 
 def test_the_table_of_the_readme_is_that_of_the_records():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +11,11 @@ import numpy as np
 from jaxtyping import Int
 from numpy import ndarray as Array
 
-from edgecond.datasets._files import new, reading, writing
+from edgecond.datasets._files import DataError, new, reading, writing
 
 
-def rewrite(source: Path, target: Path, *, renumber: bool = False) -> None:
-    """Make the zip file `target` in the TU format of a MATLAB file whose sum has been checked.
+def rewrite(source: Path, target: Path, *, check: Callable[[Path], None], renumber: bool = False) -> None:
+    """Make the zip file `target` in the TU format of a MATLAB file.
 
     The file has a structure per graph, with the labels `nl` of the vertices, the list `al` of the neighbours of each,
     and the labels `el` of the edges; and a vector of classes.
@@ -23,16 +23,33 @@ def rewrite(source: Path, target: Path, *, renumber: bool = False) -> None:
     Args:
         source: The MATLAB file.
         target: The zip file; its name is that of the dataset.
+        check: Raises `DataError` unless the file is the known one. No other may reach scipy's reader of such files,
+            which ends the process (a segmentation fault) at some that are damaged.
         renumber: Number the edge labels 0, 1, 2 and so on, instead of keeping the file's.
     """
+    check(source)
+    with reading(source):
+        try:
+            texts = _texts(source, renumber)
+        except (OSError, DataError):
+            raise
+        except Exception as error:  # scipy's reader raises anything
+            raise ValueError(f"{type(error).__name__}: {error}") from error
+    name = target.stem
+    with new(target) as path, writing(target), zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for part, rows in texts.items():
+            archive.writestr(f"{name}/{name}_{part}.txt", "".join(f"{row}\n" for row in rows))
+
+
+def _texts(source: Path, renumber: bool) -> dict[str, list[str]]:
+    """The lines of each file in the TU format."""
     from scipy.io import loadmat
 
-    with reading(source):
-        tables = [value for value in loadmat(source).values() if isinstance(value, Array)]
-        (graphs,) = [table.ravel() for table in tables if table.dtype.names]
-        (ys,) = [table.ravel() for table in tables if not table.dtype.names]
-        labels = [graph["nl"]["values"][0, 0].ravel() for graph in graphs]
-        edges = [_edges(graph) for graph in graphs]
+    tables = [value for value in loadmat(source).values() if isinstance(value, Array)]
+    (graphs,) = [table.ravel() for table in tables if table.dtype.names]
+    (ys,) = [table.ravel() for table in tables if not table.dtype.names]
+    labels = [graph["nl"]["values"][0, 0].ravel() for graph in graphs]
+    edges = [_edges(graph) for graph in graphs]
     sizes = [len(rows) for rows in labels]
     first = np.cumsum([0, *sizes])
     lines = np.concatenate([rows[:, :2] + begin for rows, begin in zip(edges, first[:-1], strict=True)])
@@ -46,10 +63,7 @@ def rewrite(source: Path, target: Path, *, renumber: bool = False) -> None:
         "node_labels": np.concatenate(labels),
         "edge_labels": codes,
     }
-    name = target.stem
-    with new(target) as path, writing(target), zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for part, rows in texts.items():
-            archive.writestr(f"{name}/{name}_{part}.txt", "".join(f"{row}\n" for row in rows))
+    return {part: list(map(str, rows)) for part, rows in texts.items()}
 
 
 def _edges(graph: Any) -> Int[Array, "m 3"]:

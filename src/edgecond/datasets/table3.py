@@ -74,7 +74,7 @@ def fetch(progress: Progress | None = None, *, dataset: str = "nci1") -> str:
     matlab = None if path.exists() else _MATLAB.get(dataset)
     if matlab:
         obtain(dataset, [matlab], progress, folder)
-        rewrite(folder / matlab.file, path, renumber=dataset == "mutag11")
+        rewrite(folder / matlab.file, path, check=matlab.check, renumber=dataset == "mutag11")
     sources = [Source(path.name, f"{_TU}{path.stem}.zip", partial(_check, dataset), most=2**25)]
     if dataset in _FAIR:
         address = f"diningphil/gnn-comparison/master/data_splits/CHEMICAL/{path.stem}_splits.json"

@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 from edgecond import own
 from edgecond.cli import app
 from edgecond.datasets import DataError, synthetic
+from edgecond.model import Model
 from edgecond.recipe import RecipeError
 from tests.datasets import tiny
 from tests.sentences import refused
@@ -234,3 +235,41 @@ def test_tensors_of_a_batch_go_from_a_file_to_figures(tmp_path: Path):
     assert "30 graphs, mean |V| 6.00" in trained
     assert "24 to learn from, 6 to test" in trained
     assert ", accuracy " in invoked("evaluate", run).splitlines()[-1]
+
+
+def test_data_that_were_moved_are_asked_for_and_can_be_named(clouds: Path, tmp_path: Path):
+    """A run remembers where its data were; a model file alone does not."""
+    run = tmp_path / "run"
+    trained = invoked("train", str(clouds), "--folds", "3", "--epochs", "1", "--out", str(run))
+    clouds.rename(tmp_path / "elsewhere")
+
+    for verb in ("evaluate", "report"):
+        lost = CliRunner().invoke(app, [verb, str(run)])
+        assert lost.exit_code == 2
+        assert lost.stderr == (
+            f"{run} learned data that must still be there to test it: {clouds} is not. "
+            "If they were moved, name their new place with --data.\n"
+        )
+    alone = CliRunner().invoke(app, ["evaluate", str(run / "model.safetensors")])
+    assert alone.exit_code == 2
+    assert "must be the directory of a run" in alone.stderr
+    found = invoked("evaluate", str(run), "--data", str(tmp_path / "elsewhere"))
+    assert found.splitlines()[-1] == trained.splitlines()[-2]
+    assert "f1_legacy" not in found  # which is the paper's for Sydney alone
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", '{"path": 5}', '{"path": "x", "import": "os"}', '{"path": "x", "folds": "many"}', "\xff"]
+)
+def test_a_run_that_says_nonsense_of_its_data_gives_a_sentence(clouds: Path, tmp_path: Path, text: str):
+    run = tmp_path / "run"
+    run.mkdir()
+    recipe = own.read(clouds, folds=3).recipe
+    Model.new(recipe, own.read(clouds, folds=3).parts[0], 0).save(run / "model.safetensors")
+    (run / "data.json").write_text(text, "latin-1")
+
+    result = CliRunner().invoke(app, ["evaluate", str(run)])
+
+    assert result.exit_code == 2
+    assert isinstance(result.exception, SystemExit)
+    assert result.stderr.startswith(str(run))

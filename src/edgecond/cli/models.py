@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TYPE_CHECKING
 
 import typer
 
 from edgecond.cli._app import app
 from edgecond.cli.running import tell_how_good, watched
 from edgecond.console import print_table, users_errors
+
+if TYPE_CHECKING:
+    from edgecond.model import Learnable
 
 DATA = "data.json"  # where a run says what data of one's own it learned
 
@@ -118,9 +121,56 @@ def train(
             typer.echo(f"The model is in {directory}; `edgecond report {directory}` shows it on a page.")
 
 
-def learned_data(run: Path) -> dict[str, Any] | None:
-    """What a run says of data of one's own, as `own.read` takes it; none if it learned other data."""
-    return json.loads((run / DATA).read_text()) if (run / DATA).is_file() else None
+def kept_examples(run: Path, dataset: str, moved: Path | None = None, **changes: Any) -> Learnable | None:
+    """The test examples of a run that learned data of one's own; none if it learned other data.
+
+    Args:
+        run: Its directory, which says what the data were and where.
+        dataset: What its recipe calls them.
+        moved: Where they are now.
+        changes: Of what the run says.
+    """
+    from edgecond import own
+    from edgecond.datasets import DataError
+    from edgecond.model import OWN
+
+    if dataset not in OWN:
+        return None
+    file = run / DATA
+    try:
+        said = json.loads(file.read_text("utf-8"))
+    except (OSError, ValueError):
+        said = None
+    if not isinstance(said, dict) or said.keys() - _SAID.keys() or "path" not in said:
+        raise DataError(
+            f"{run} must be the directory of a run, with a file {DATA} that says which data of your own it learned: "
+            "there is none that can be read."
+        )
+    for name, value in said.items():
+        if not isinstance(value, _SAID[name]):
+            raise DataError(f"{file} must tell {name} as `edgecond train` wrote it: got {value!r}.")
+    path = Path(moved or said["path"])
+    if not path.exists():
+        raise DataError(
+            f"{run} learned data that must still be there to test it: {path} is not. If they were moved, name their "
+            "new place with --data."
+        )
+    return own.read(**said | changes | {"path": path}).parts[1]
+
+
+_SAID: dict[str, type | tuple[type, ...]] = {
+    "path": str,
+    "smiles": (str, type(None)),
+    "target": list,
+    "scaffold": bool,
+    "group": (str, type(None)),
+    "folds": int,
+    "fold": int,
+    "seed": int,
+}
+"""What a run says of data of one's own, as `own.read` takes it."""
+
+Moved = Annotated[Path | None, typer.Option("--data", help="Where data of your own are now, if they were moved.")]
 
 
 def datasets_and_rows() -> set[str]:
@@ -138,21 +188,21 @@ def evaluate(
     looks: Annotated[
         int | None, typer.Option(min=1, help="Orientations of a cloud, or sparsifications of a graph, which vote.")
     ] = None,
+    moved: Moved = None,
 ) -> None:
     """Test a model on the examples that were kept from it: figures and confusion.
 
     Example: edgecond evaluate runs/train/sydney
     """
-    from edgecond import datasets, own
+    from edgecond import datasets
     from edgecond.model import Model
 
     with users_errors():
         found = Model.load(model)
         recipe = found.recipe
         number = found.about.get("fold", 0) if fold is None else fold
-        if data := learned_data(model):
-            _, test = own.read(**data | {"fold": number}).parts
-        else:
+        test = kept_examples(model, recipe.dataset, moved, fold=number)
+        if test is None:
             _, test = datasets.load(recipe.dataset, number, **recipe.options)
     if test.digest != found.about["data"]:
         typer.echo(f"note: this {recipe.dataset} is not the one that was learned, by its digest.", err=True)
@@ -187,6 +237,7 @@ def export(
 def report(
     run: Annotated[Path, typer.Argument(help="The directory of a run.")],
     out: Annotated[Path | None, typer.Option(help="The file to write; RUN/report.html by default.")] = None,
+    moved: Moved = None,
 ) -> None:
     """Write a page about a run: curves, figures, mistakes, pyramid, filters, and how it was made.
 
@@ -194,10 +245,9 @@ def report(
 
     Example: edgecond report runs/demo
     """
-    from edgecond import own
+    from edgecond.model import Model
     from edgecond.report import write
 
     with users_errors():
-        data = learned_data(run)
-        path = write(run, out, own.read(**data).parts[1] if data else None)
+        path = write(run, out, kept_examples(run, Model.load(run).recipe.dataset, moved))
     typer.echo(f"The report is in {path}.")

@@ -271,7 +271,16 @@ def test_a_mesh_that_is_not_what_it_should_be_is_a_sentence(data: bytes, sentenc
         read_off(data, "a.off")
 
 
-@pytest.mark.parametrize("data", [b"OFF\n", b"OFF\na b c\n", SQUARE.replace(b"1 1 0", b"1 x 0")])
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"OFF\n",
+        b"OFF\na b c\n",
+        SQUARE.replace(b"1 1 0", b"1 x 0"),
+        SQUARE.replace(b"3 0 2 3", b"4 0 1 2 99999999999999999999"),
+        SQUARE.replace(b"4 2 0", b"-4 2 0"),
+    ],
+)
 def test_words_where_numbers_should_be_are_a_sentence(data: bytes):
     with pytest.raises(DataError, match=r"^a\.off is no OFF file that can be read: "):
         read_off(data, "a.off")

@@ -198,9 +198,11 @@ def read_off(data: bytes, source: object = "the mesh") -> tuple[Points, Triangle
     head, *rows = text[3:].lstrip().split(b"\n")
     try:
         v, f = (int(count) for count in head.split()[:2])
+        if v < 0 or f < 0:
+            raise ValueError("it promises fewer than no vertices or faces")
         vertices = np.array([row.split()[:3] for row in rows[:v]], np.float64).reshape(-1, 3)
         triangles = _triangles(rows[v : v + f])
-    except ValueError as error:
+    except (ValueError, OverflowError) as error:  # the second: a corner beyond 64 bits
         raise DataError(f"{source} is no OFF file that can be read: {error}.") from error
     if len(rows) < v + f:
         raise DataError(

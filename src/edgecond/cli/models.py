@@ -162,6 +162,7 @@ _SAID: dict[str, type | tuple[type, ...]] = {
     "path": str,
     "smiles": (str, type(None)),
     "target": list,
+    "meshes": bool,
     "scaffold": bool,
     "group": (str, type(None)),
     "folds": int,

@@ -51,7 +51,7 @@ def random_samples(
         Sample(
             torch.randn(n, d0, generator=generator),
             random_pyramid(n, widths, generator, categorical=categorical, strided=architecture.strided),
-            torch.randint(architecture.classes, (1,), generator=generator),
+            torch.randint(architecture.classes, (n if architecture.per_vertex else 1,), generator=generator),
         )
         for n in sizes
     ]

@@ -50,7 +50,7 @@ def test_a_wrong_network_is_answered_by_a_sentence():
 
     assert result.exit_code == 2
     assert result.output == (
-        "a layer is one of C, MP, AP, GAP, GMP, FC, D: found 'X' at character 7.\n  C(16)-X(3)-GAP\n        ^\n"
+        "a layer is one of C, MP, AP, GAP, GMP, V, FC, D: found 'X' at character 7.\n  C(16)-X(3)-GAP\n        ^\n"
     )
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edgecond.notation import AP, Architecture, C, D, FC, GAP, GMP, Layer, MP, NotationError, Number
+from edgecond.notation import AP, Architecture, C, D, FC, GAP, GMP, Layer, MP, NotationError, Number, V
 
 decimals = st.floats(1e-12, 1e12) | st.integers(1, 1000)
 numbers = decimals | st.builds("{}/{}".format, decimals, decimals).map(Number)
@@ -17,13 +17,14 @@ dropouts = st.builds(D, st.floats(0, 1, exclude_max=True))
 
 @st.composite
 def networks(draw: st.DrawFn) -> list[Layer]:
-    """Any network: convolutions and poolings on graphs, then a global pooling or a strided C, then FC."""
+    """Any network: convolutions and poolings on graphs, then a global pooling, V or a strided C, then FC."""
     kinds = st.sampled_from([MP, AP])
     clouds = draw(st.booleans())
     poolings = kinds.flatmap(lambda kind: st.builds(kind, numbers, numbers) if clouds else st.builds(kind))
     on_graphs = draw(st.lists(st.builds(C, widths) | poolings | dropouts, max_size=8))
-    last = draw(st.builds(C, widths) | st.sampled_from([GAP(), GMP()]))
-    return [*on_graphs, last, *draw(st.lists(st.builds(FC, widths) | dropouts, max_size=4))]
+    last = draw(st.builds(C, widths) | st.sampled_from([GAP(), GMP(), V()]))
+    needed = draw(st.lists(st.builds(FC, widths), min_size=int(last == V()), max_size=1))
+    return [*on_graphs, last, *needed, *draw(st.lists(st.builds(FC, widths) | dropouts, max_size=4 * len(needed)))]
 
 
 @given(networks())
@@ -38,7 +39,7 @@ def test_reading_and_printing_undo_each_other(layers: list[Layer]):
     assert hash(Architecture(str(network))) == hash(network)
 
 
-@given(st.lists(st.sampled_from(["C(16)", "MP", "MP(1,2)", "GAP", "FC(2)", "D(.5)", *"CMPD()-,./013e x\n"])))
+@given(st.lists(st.sampled_from(["C(16)", "MP", "MP(1,2)", "GAP", "V", "FC(2)", "D(.5)", *"CMPD()-,./013e x\n"])))
 def test_any_string_is_a_network_or_an_error_within_it(pieces: list[str]):
     written = "".join(pieces)
 
@@ -82,7 +83,7 @@ def test_a_network_is_an_immutable_sequence_of_layers():
 
 
 def test_layers_of_two_kinds_differ():
-    assert len({C(16), FC(16), MP(), AP(), GAP(), GMP()}) == 6
+    assert len({C(16), FC(16), MP(), AP(), GAP(), GMP(), V()}) == 7
 
 
 @pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda network: pickle.loads(pickle.dumps(network))])
@@ -98,6 +99,13 @@ def test_a_pooling_reads_one_level_and_leaves_the_next():
     assert Architecture("C(1)-MP-C(1)-C(1)-AP-C(1)-GAP-FC(2)").levels == (0, 0, 1, 1, 1, 2, 2, 2)
 
 
+def test_unpooling_reads_the_last_level_and_leaves_the_first():
+    """Counted by hand: after V, FC works on the vertices of level 0."""
+    assert Architecture("C(1)-MP-C(1)-AP-C(1)-V-D(0.1)-FC(2)").levels == (0, 0, 1, 1, 2, 2, 0, 0)
+    assert Architecture("C(1)-V-FC(2)").per_vertex
+    assert not Architecture("C(1)-GAP-FC(2)").per_vertex
+
+
 def test_the_classes_are_the_width_of_the_last_fc():
     assert Architecture("C(16)-GAP-FC(64)-FC(10)-D(0.1)").classes == 10
     assert Architecture("C(16)-GAP").classes is None
@@ -107,12 +115,15 @@ def test_a_network_is_strided_where_fc_follows_c():
     """Section 4.4: the last convolution maps all points to a single point."""
     assert Architecture("C(16)-MP(8,30)-C(128)-D(0.5)-FC(10)").strided
     assert not Architecture("C(16)-GAP-FC(10)").strided
+    assert not Architecture("C(16)-V-FC(10)").strided
     assert not Architecture("C(16)-C(32)").strided
 
 
-LAYER = "a layer is one of C, MP, AP, GAP, GMP, FC, D: found"
+LAYER = "a layer is one of C, MP, AP, GAP, GMP, V, FC, D: found"
 WIDTH = "a width is a positive whole number: found"
-GRAPH = "C and poolings need a graph, which GAP, GMP and FC leave behind: found"
+GRAPH = "C, poolings and V need a graph, which GAP, GMP, V and FC leave behind: found"
+FULLY = "FC follows C, GAP, GMP, V or another FC: found"
+SCORES = "V is followed by FC, which scores the classes: found the end"
 ERRORS = [
     # no layer where one must be
     ("", "^", f"{LAYER} the end"),
@@ -157,8 +168,14 @@ ERRORS = [
     ("C(3)-FC(2)-MP", "           ^", f"{GRAPH} 'MP'"),
     ("GAP-GAP", "    ^", f"{GRAPH} 'GAP'"),
     ("C(3)-FC(2)-GMP", "           ^", f"{GRAPH} 'GMP'"),
-    ("FC(2)", "^", "FC follows C, GAP, GMP or another FC: found 'FC'"),
-    ("C(3)-MP-D(0.1)-FC(2)", "               ^", "FC follows C, GAP, GMP or another FC: found 'FC'"),
+    ("FC(2)", "^", f"{FULLY} 'FC'"),
+    ("C(3)-MP-D(0.1)-FC(2)", "               ^", f"{FULLY} 'FC'"),
+    ("C(3)-V-C(3)-FC(2)", "       ^", f"{GRAPH} 'C'"),
+    ("GAP-V-FC(2)", "    ^", f"{GRAPH} 'V'"),
+    ("V-V-FC(2)", "  ^", f"{GRAPH} 'V'"),
+    ("C(3)-V", "      ^", SCORES),
+    ("C(3)-V-D(0.1) ", "             ^", SCORES),
+    ("C(3)-V(2)-FC(2)", "      ^", "V is written V, then a dash or the end: found '('"),
     ("MP-AP(1,2)", "   ^", "all poolings have a resolution and a radius or none has: found 'AP'"),
     ("MP(1,2)-MP", "        ^", "all poolings have a resolution and a radius or none has: found 'MP'"),
 ]
@@ -179,7 +196,7 @@ def test_an_error_says_the_rule_what_was_found_and_what_to_do():
         Architecture("C(16)-MP-FC(2)")
 
     assert str(caught.value) == (
-        "FC follows C, GAP, GMP or another FC: found 'FC' at character 10. "
+        "FC follows C, GAP, GMP, V or another FC: found 'FC' at character 10. "
         "Pool globally before it, as in GAP-FC(2).\n"
         "  C(16)-MP-FC(2)\n"
         "           ^"

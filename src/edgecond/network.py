@@ -17,8 +17,9 @@ from edgecond.layers import (
     GlobalAveragePooling,
     GlobalMaxPooling,
     MaxPooling,
+    Unpooling,
 )
-from edgecond.notation import AP, Architecture, C, D, FC, GAP, GMP, MP
+from edgecond.notation import AP, Architecture, C, D, FC, GAP, GMP, MP, V
 
 
 class Convolution(nn.Module):
@@ -33,7 +34,7 @@ class Convolution(nn.Module):
 
 
 class Network(nn.Module):
-    """A network for classifying graphs, built from the paper's notation.
+    """A network for classifying graphs, or with V their vertices, built from the paper's notation.
 
     Each C is followed by batch normalisation, ReLU and dropout; each FC but the last by batch normalisation and ReLU,
     as in the authors' code. Where no global pooling stands before the first FC, the last convolution is strided: the
@@ -71,7 +72,7 @@ class Network(nn.Module):
             )
         last = {kind: self._last(kind) for kind in (C, FC)}
         self.layers = nn.ModuleList()
-        width = d0
+        width, skipped = d0, 0  # skipped: width of all signals that unpooling puts beside that of the last level
         for position, (layer, level) in enumerate(zip(self.architecture, self.architecture.levels, strict=True)):
             match layer:
                 case C(d_out):
@@ -94,25 +95,33 @@ class Network(nn.Module):
                 case D(p):
                     self.layers.append(Dropout(p))
                 case MP() | AP():
+                    skipped += width
                     self.layers.append(MaxPooling() if isinstance(layer, MP) else AveragePooling())
                 case GAP() | GMP():
                     self.layers.append(GlobalAveragePooling() if isinstance(layer, GAP) else GlobalMaxPooling())
+                case V():
+                    self.layers.append(Unpooling())
+                    width += skipped
 
     def forward(self, x: Float[Tensor, "n d0"], pyramid: Pyramid) -> Float[Tensor, "b classes"]:
-        """The scores of the classes for each sample of a batch."""
+        """The scores of the classes for each sample of a batch; with V, for each vertex of level 0."""
         if len(pyramid) != self.architecture.resolutions:
             raise ValueError(
                 f"this network works on {self.architecture.resolutions} levels of graphs: "
                 f"the pyramid has {len(pyramid)}."
             )
+        skips = []  # the signal of each level before its pooling
         for module, level in zip(self.layers, self.architecture.levels, strict=True):
             match module:
                 case Convolution():
                     x = module(x, pyramid, level)
                 case MaxPooling() | AveragePooling():
+                    skips.append(x)
                     x = module(x, pyramid.pool_maps[level], pyramid.graphs[level + 1].num_sources)
                 case GlobalAveragePooling() | GlobalMaxPooling():
                     x = module(x, pyramid.graphs[-1])
+                case Unpooling():
+                    x = module(x, skips, pyramid.pool_maps)
                 case _:
                     x = module(x)
         return x

@@ -75,6 +75,10 @@ class GMP(GlobalPooling):
     """Global max pooling."""
 
 
+class V(Layer):
+    """Unpooling: every vertex of level 0 is given its signals of all levels, for classifying vertices."""
+
+
 class FC(Parametric):
     """Fully-connected layer."""
 
@@ -146,8 +150,12 @@ class Architecture(tuple[Layer, ...]):
 
     @property
     def levels(self) -> tuple[int, ...]:
-        """The level h of the signal that each layer reads; past the last pooling it stays the same."""
-        return tuple(accumulate((int(isinstance(layer, Pooling)) for layer in self[:-1]), initial=0))
+        """The level h of the signal that each layer reads; past the last pooling it stays the same, past V it is 0."""
+
+        def after(level: int, layer: Layer) -> int:
+            return 0 if isinstance(layer, V) else level + isinstance(layer, Pooling)
+
+        return tuple(accumulate(self[:-1], after, initial=0))
 
     @property
     def classes(self) -> int | None:
@@ -155,13 +163,18 @@ class Architecture(tuple[Layer, ...]):
         return next((layer.width for layer in reversed(self) if isinstance(layer, FC)), None)
 
     @property
+    def per_vertex(self) -> bool:
+        """Whether the classes are those of vertices: V is in place of global pooling."""
+        return any(isinstance(layer, V) for layer in self)
+
+    @property
     def strided(self) -> bool:
-        """Whether FC follows C without global pooling.
+        """Whether FC follows C, without global pooling or V.
 
         The last convolution then has a stride that maps all points to a single one (Section 4.4): the last
         graph of the pyramid is bipartite.
         """
-        return self.classes is not None and not any(isinstance(layer, GlobalPooling) for layer in self)
+        return self.classes is not None and not any(isinstance(layer, GlobalPooling | V) for layer in self)
 
 
 MOST_CHARACTERS = 10_000  # a thousand layers
@@ -171,6 +184,7 @@ _LAYERS: dict[str, tuple[type[Layer], str]] = {
     "AP": (AP, "AP or AP(resolution,radius)"),
     "GAP": (GAP, "GAP"),
     "GMP": (GMP, "GMP"),
+    "V": (V, "V"),
     "FC": (FC, "FC(width)"),
     "D": (D, "D(p)"),
 }
@@ -222,19 +236,24 @@ def _parse(notation: str) -> list[Layer]:
             raise NotationError(notation, position, *objection)
         layers.append(layer)
         if not take(["-", ""], f"{name} is written {form}, then a dash or the end"):
-            return layers
+            break
+    if any(isinstance(layer, V) for layer in layers) and not any(isinstance(layer, FC) for layer in layers):
+        raise NotationError(
+            notation, len(notation.rstrip()), "V is followed by FC, which scores the classes", "Add it, as in V-FC(8)."
+        )
+    return layers
 
 
 def _objection(layer: Layer, before: Sequence[Layer]) -> tuple[str, str] | None:
     """The rule that a layer breaks by following those before it, and what to do about it."""
-    graph_left = any(isinstance(earlier, GlobalPooling | FC) for earlier in before)
+    graph_left = any(isinstance(earlier, GlobalPooling | V | FC) for earlier in before)
     pooling = next((earlier for earlier in before if isinstance(earlier, Pooling)), None)
     previous = next((earlier for earlier in reversed(before) if not isinstance(earlier, D)), None)
     match layer:
-        case C() | Pooling() | GlobalPooling() if graph_left:
-            return "C and poolings need a graph, which GAP, GMP and FC leave behind", "Move it before them."
+        case C() | Pooling() | GlobalPooling() | V() if graph_left:
+            return "C, poolings and V need a graph, which GAP, GMP, V and FC leave behind", "Move it before them."
         case Pooling() if pooling and (pooling.radius is None) != (layer.radius is None):
             return "all poolings have a resolution and a radius or none has", "Write it like the first."
-        case FC() if not isinstance(previous, C | GlobalPooling | FC):
-            return "FC follows C, GAP, GMP or another FC", "Pool globally before it, as in GAP-FC(2)."
+        case FC() if not isinstance(previous, C | GlobalPooling | V | FC):
+            return "FC follows C, GAP, GMP, V or another FC", "Pool globally before it, as in GAP-FC(2)."
     return None

@@ -9,7 +9,7 @@ import typer
 from edgecond import __version__
 from edgecond.cli._app import app
 from edgecond.console import print_table, users_errors
-from edgecond.notation import Architecture, D, FC, Pooling
+from edgecond.notation import Architecture, D, FC, Pooling, V
 
 
 @app.command()
@@ -45,7 +45,8 @@ def network(
 
     rows = []
     for layer, level in zip(architecture, architecture.levels, strict=True):
-        on = f"{level} to {level + 1}" if isinstance(layer, Pooling) else f"{level}"
+        onto = level + 1 if isinstance(layer, Pooling) else 0 if isinstance(layer, V) else level
+        on = f"{level}" if onto == level else f"{level} to {onto}"
         rows.append([str(layer), "" if isinstance(layer, FC | D) else on, type(layer).__doc__ or ""])
     print_table(["layer", "level", ""], rows)
     layers, resolutions = architecture.parametric_layers, architecture.resolutions

@@ -173,3 +173,15 @@ def test_the_faces_of_a_mesh_turn_outward_in_the_mirror_too(seed: int):
     assert isinstance(changed, Mesh)
     volume = trimesh.Trimesh(changed.positions.numpy(), changed.faces.numpy(), process=False).volume
     assert volume == pytest.approx(1, rel=1e-5)
+
+
+@pytest.mark.parametrize("changes", [OFF, ALL, {**OFF, "drop": 0.5}, {**OFF, "rotate": True}, {**OFF, "noise": 1}])
+def test_the_classes_of_points_go_with_them(changes: dict):
+    """The signal of a point is its number, and so is its class."""
+    cloud = random_cloud()
+    marked = Cloud(cloud.positions, cloud.signal, torch.arange(len(cloud)))
+
+    changed = augment(marked, rng(), **changes)
+
+    assert changed.y.tolist() == changed.signal.flatten().tolist()
+    assert augment(cloud, rng(), **changes).y is None

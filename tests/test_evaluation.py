@@ -3,9 +3,17 @@
 import numpy as np
 import pytest
 import torch
-from sklearn.metrics import balanced_accuracy_score, confusion_matrix, f1_score, r2_score, roc_auc_score
+from sklearn.metrics import (
+    balanced_accuracy_score,
+    confusion_matrix,
+    f1_score,
+    jaccard_score,
+    r2_score,
+    roc_auc_score,
+)
 
-from edgecond.evaluation import answers, average_scores, confusion, errors, figures, metrics, predict, vote
+from edgecond.evaluation import answers, average_scores, confusion, errors, figures, metrics, predict, vertices, vote
+from edgecond.graph import Sample
 from edgecond.network import Network
 from tests.pyramids import random_batch, random_samples
 
@@ -125,3 +133,38 @@ def test_errors_of_quantities_are_means_over_what_is_known():
     assert found["rmse"] == pytest.approx((5 / 3) ** 0.5)
     assert found["mae"] == pytest.approx(1)
     assert found["r2"] == pytest.approx(r2_score(y[:3, 0], predicted[:3, 0]))
+
+
+def test_figures_of_vertices_are_those_of_scikit_learn_where_classes_are_known():
+    rng = np.random.default_rng(0)
+    y, predicted = rng.integers(-1, 4, 200), rng.integers(0, 4, 200)
+    known = y >= 0
+
+    found = vertices(y, np.eye(4)[predicted])
+
+    assert found["accuracy"] == pytest.approx((y == predicted)[known].mean())
+    assert found["class_accuracy"] == pytest.approx(balanced_accuracy_score(y[known], predicted[known]))
+    assert found["mean_iou"] == pytest.approx(jaccard_score(y[known], predicted[known], average="macro"))
+    assert (confusion(y, predicted, 4) == confusion_matrix(y[known], predicted[known])).all()
+
+
+def test_the_intersection_over_union_leaves_out_classes_that_are_nowhere():
+    """By hand: class 0 has 1 of 2, class 1 has 1 of 2; class 2 neither occurs nor is predicted."""
+    found = vertices(np.array([0, 0, 1]), np.eye(3)[[0, 1, 1]])
+
+    assert found["mean_iou"] == pytest.approx((1 / 2 + 1 / 2) / 2)
+    assert np.isnan(vertices(np.array([-1]), np.eye(3)[[0]])["accuracy"])
+
+
+def test_every_point_is_told_what_its_vertex_is_told():
+    written = "C(4)-MP-C(4)-V-FC(3)"
+    network = Network(written, 2, 3, hidden=(4,))
+    sample = random_batch(written, [5, 6], d0=2, s=3)
+    voxel = torch.tensor([3, 3, 0, 10, 4])
+
+    of_vertices, _ = predict(network, [sample])
+    of_points, ys = predict(network, [Sample(sample.x, sample.pyramid, sample.y, voxel)])
+
+    assert of_vertices.shape == (11, 3)
+    np.testing.assert_array_equal(of_points, of_vertices[voxel])
+    assert ys.tolist() == sample.y[voxel].tolist()

@@ -204,6 +204,23 @@ def test_the_inputs_of_two_samples_are_counted_on_and_labelled_edge_by_edge():
     }
 
 
+def test_a_network_that_classifies_vertices_scores_each_of_them(directory):
+    """It takes no sizes: which sample a vertex is of does not matter."""
+    recipe = find("scenes/ecc").model_copy(update={"network": Architecture("C(4)-MP(0.5,1)-C(5)-V-FC(6)-FC(2)")})
+    model = Model.new(recipe, datasets.load("scenes", train=1, test=0)[0], 0)
+    export(model, directory / "vertices.onnx", "onnx")
+    session = ort.InferenceSession(directory / "vertices.onnx")
+    about = json.loads(session.get_modelmeta().custom_metadata_map["edgecond"])
+
+    assert about["output"]["shape"] == ["n_0", 2]
+    for sizes in SIZES:
+        batch = batch_for(model, sizes)
+        inputs = flat(batch, per_vertex=True)
+        (logits,) = session.run(["logits"], {name: tensor.numpy() for name, tensor in inputs.items()})
+        assert logits.shape == (sum(sizes), 2)
+        torch.testing.assert_close(torch.from_numpy(logits), expected(model, batch), rtol=1e-4, atol=1e-4)
+
+
 class TestErrors:
     def test_another_format_is_refused(self, directory):
         with refused("a network is exported to onnx or torch: got 'tflite'.", ExportError):

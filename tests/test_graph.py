@@ -397,6 +397,25 @@ def test_a_cloud_is_as_long_as_it_has_points():
     assert len(Cloud(torch.zeros(4, 3), torch.zeros(4, 0))) == 4
 
 
+def test_a_cloud_has_a_class_for_each_point_or_for_none():
+    with pytest.raises(ValueError, match=r"^a cloud needs one class per point: got 2 for 4 points\.$"):
+        Cloud(torch.zeros(4, 3), torch.zeros(4, 1), torch.zeros(2, dtype=torch.long))
+
+
+def test_the_points_of_a_batch_are_in_vertices_that_are_counted_on():
+    """By hand: the first sample has two vertices, so vertex 0 of the second is number 2."""
+
+    def sample(n: int, voxel: list[int]) -> Sample:
+        loops = torch.arange(n)
+        graph = Graph.from_edges(loops, loops, torch.zeros(n, 1), num_vertices=n)
+        return Sample(torch.zeros(n, 1), Pyramid((graph,)), torch.zeros(n, dtype=torch.long), torch.tensor(voxel))
+
+    batch = collate([sample(2, [1, 0, 1]), sample(1, [0, 0])])
+
+    assert batch.voxel.tolist() == [1, 0, 1, 2, 2]
+    assert len(batch.y) == 3
+
+
 def test_a_pyramid_has_a_map_between_each_two_graphs():
     """Section 3.3: M(h) leads from G(h-1) to G(h)."""
     graph = graph_of(n=1)

@@ -38,6 +38,26 @@ def test_balanced_classes_count_equally_however_rare():
     assert loss(objective.measure(scores, y)) == pytest.approx(float(expected))
 
 
+def test_vertices_of_unknown_class_count_for_nothing():
+    """By hand: scores of 0 have the loss log 2; the second vertex is unknown, and has no gradient."""
+    scores = torch.tensor([[0.0, 0.0], [5.0, -5.0], [0.0, 0.0]], requires_grad=True)
+    y = torch.tensor([0, -1, 1])
+
+    for objective in (ONE_CLASS, balanced(y, 2)):
+        scores.grad = None
+        found = objective.measure(scores, y)
+        found.losses.backward()
+        assert loss(found) == pytest.approx(math.log(2))
+        assert int(found.known) == 2
+        assert scores.grad[1].tolist() == [0, 0]
+    assert balanced(torch.tensor([0, 0, 0, 1, -1, -1]), 2).weights == pytest.approx((2 / 3, 2))
+
+
+@pytest.mark.parametrize("objective", [ONE_CLASS, balanced(torch.tensor([0, 1]), 2)])
+def test_a_batch_without_any_known_class_has_no_loss(objective):
+    assert loss(objective.measure(torch.ones(2, 2), torch.tensor([-1, -1]))) == 0
+
+
 def test_a_class_that_never_occurs_has_a_finite_weight():
     assert balanced(torch.tensor([0, 0]), 2).weights == pytest.approx((0.5, 1))
 

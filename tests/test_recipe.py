@@ -148,6 +148,8 @@ def test_sizes_may_be_written_as_fractions():
         ("epochs = 3", "epochs = 0", r"row ecc: train.epochs: Input should be greater than 0"),
         ("batch = 2", "bach = 2", r"row ecc: train.batch: Field required"),
         ("rate = 0.1", "rate = 0.1, speed = 3", r"row ecc: train.speed: Extra inputs"),
+        ("-GAP-", "-V-", r"the task is vertices where the network has V, .* got the task classes for C\(4\)-MP"),
+        ("[base]", "[base]\ntask = 'vertices'", r"the task is vertices where the network has V, .* for C\(4\)-MP"),
     ],
 )
 def test_a_recipe_that_does_not_hold_together_gives_a_sentence(old, new, sentence):

@@ -33,7 +33,8 @@ def thinned(cloud: Cloud, rng: np.random.Generator, p: float) -> Cloud:
     if keep == len(cloud) or isinstance(cloud, Mesh):
         return cloud
     kept = np.sort(rng.permutation(len(cloud))[:keep])
-    return Cloud(*(torch.from_numpy(rows.numpy()[kept]) for rows in (cloud.positions, cloud.signal)))
+    positions, signal = (torch.from_numpy(rows.numpy()[kept]) for rows in (cloud.positions, cloud.signal))
+    return Cloud(positions, signal, None if cloud.y is None else torch.from_numpy(cloud.y.numpy()[kept]))
 
 
 def jittered(cloud: Cloud, rng: np.random.Generator, sigma: float) -> Cloud:

@@ -21,14 +21,20 @@ Classes = NDArray[np.int64]  # (examples,)
 def predict(
     network: nn.Module, batches: Iterable[Sample], objective: Objective = ONE_CLASS
 ) -> tuple[Scores, NDArray[Any]]:
-    """What the network says of every sample, probabilities or quantities, and what is true."""
+    """What the network says of every sample, probabilities or quantities, and what is true.
+
+    A network that classifies vertices says it of each, and where points were joined to vertices, of every point.
+    """
     network.eval()
     device = next(network.parameters()).device
     scores, ys = [], []
     for sample in batches:
         sample = sample.to(device)
-        scores.append(objective.outputs(network(sample.x, sample.pyramid)).double().cpu())
-        ys.append(sample.y.cpu())
+        found, y = objective.outputs(network(sample.x, sample.pyramid)), sample.y
+        if sample.voxel is not None:
+            found, y = found[sample.voxel], y[sample.voxel]
+        scores.append(found.double().cpu())
+        ys.append(y.cpu())
     return torch.cat(scores).numpy(), torch.cat(ys).numpy()
 
 
@@ -45,7 +51,8 @@ def vote(looks: Sequence[Scores]) -> Classes:
 
 
 def confusion(y: Classes, predicted: Classes, classes: int) -> NDArray[np.int64]:
-    """How many examples of each true class (row) were taken for each class (column)."""
+    """How many examples of each true class (row) were taken for each class (column); a class of -1 is unknown."""
+    y, predicted = y[y >= 0], predicted[y >= 0]
     return np.bincount(y * classes + predicted, minlength=classes * classes).reshape(classes, classes)
 
 
@@ -87,6 +94,30 @@ def figures(y: Classes, looks: Sequence[Scores], *, every: bool = True) -> dict[
         for way, taken in (("votes", vote(looks)), ("scores", average_scores(looks))):
             found |= {f"{name}_{way}": value for name, value in metrics(y, taken, classes).items()}
     return found
+
+
+def vertices(y: Classes, probabilities: Scores) -> dict[str, float]:
+    r"""The figures of vertices, or of points, whose class is known.
+
+    Args:
+        y: True class of each, -1 where it is unknown.
+        probabilities: Of the classes.
+
+    Returns:
+        `accuracy`: the share that is right; `class_accuracy`: its mean over the classes that occur; `mean_iou`: the
+        mean of $|T_c \cap P_c| / |T_c \cup P_c|$ over the classes $c$ that occur or are predicted, where $T_c$ are
+        the vertices of that class and $P_c$ those taken for it.
+    """
+    table = confusion(y, probabilities.argmax(1), probabilities.shape[1]).astype(float)
+    hits, true, taken = table.diagonal(), table.sum(1), table.sum(0)
+    if not true.any():
+        return dict.fromkeys(("accuracy", "class_accuracy", "mean_iou"), float("nan"))
+    union = true + taken - hits
+    return {
+        "accuracy": float(hits.sum() / true.sum()),
+        "class_accuracy": float((hits[true > 0] / true[true > 0]).mean()),
+        "mean_iou": float((hits[union > 0] / union[union > 0]).mean()),
+    }
 
 
 def answers(y: Scores, probabilities: Scores) -> dict[str, float]:

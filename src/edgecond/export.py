@@ -31,6 +31,7 @@ DOCUMENT = f"{KEY}.json"  # the name of the description in a file of torch.expor
 _SUFFIXES = {"onnx": ".onnx", "torch": ".pt2"}
 _MEANINGS = {
     "classes": "score of each class, whose softmax is the probability",
+    "vertices": "score of each class for each vertex of level 0, whose softmax is the probability",
     "answers": "score of each question, whose sigmoid is the probability of yes",
     "quantities": "each quantity, less the mean and in units of the scale that the objective gives",
 }
@@ -90,13 +91,20 @@ def signature(architecture: Architecture, d0: int, s: Sequence[int]) -> tuple[In
             Input(f"degree_{h}", (targets,), "int64", f"number of edges of level {h} into each {each}"),
             Input(f"labels_{h}", (f"m_{h}", width), "float32", f"label of each edge of level {h}"),
         ]
+    if architecture.per_vertex:
+        return tuple(found)
     if architecture.strided:
         return *found, Input("membership", (f"n_{last}",), "int64", f"sample of each vertex of level {last}")
     return *found, Input("sizes", ("b",), "int64", f"number of vertices of each sample at level {last}")
 
 
-def flat(sample: Sample) -> dict[str, Tensor]:
-    """A sample as the tensors that an exported network takes, by name; see `signature`."""
+def flat(sample: Sample, *, per_vertex: bool = False) -> dict[str, Tensor]:
+    """A sample as the tensors that an exported network takes, by name; see `signature`.
+
+    Args:
+        sample: One example or a batch.
+        per_vertex: Whether the network classifies vertices: it has V.
+    """
     found, pyramid = {"x": sample.x}, sample.pyramid
     for h, graph in enumerate(pyramid.graphs):
         if h:
@@ -105,6 +113,8 @@ def flat(sample: Sample) -> dict[str, Tensor]:
         found[f"degree_{h}"] = graph.degree
         found[f"labels_{h}"] = graph.labels.per_edge(graph.labels.values)
     last = pyramid.graphs[-1]
+    if per_vertex:
+        return found
     if last.source_membership is None:
         return found | {"sizes": last.sizes}
     return found | {"membership": last.source_membership}
@@ -112,7 +122,8 @@ def flat(sample: Sample) -> dict[str, Tensor]:
 
 def describe(model: Model) -> dict[str, Any]:
     """All that it takes to use an exported network, as JSON says it: it travels in the file."""
-    output = Input(OUTPUT, ("b", len(model.classes)), "float32", _MEANINGS[model.recipe.task])
+    rows = "n_0" if model.recipe.network.per_vertex else "b"
+    output = Input(OUTPUT, (rows, len(model.classes)), "float32", _MEANINGS[model.recipe.task])
     return {
         "inputs": [asdict(part) for part in _signature(model)],
         "output": asdict(output),

@@ -16,10 +16,14 @@ from edgecond.value import Movable, value
 
 @value
 class Cloud(Movable):
-    """A point cloud $P$ with the features $X_P$ of its points (Section 3.4)."""
+    """A point cloud $P$ with the features $X_P$ of its points (Section 3.4).
+
+    Where points have classes to predict, `y` tells them, -1 where one is unknown.
+    """
 
     positions: Float[Tensor, "n 3"]
     signal: Float[Tensor, "n d0"]
+    y: Int[Tensor, " n"] | None = None
 
     def __post_init__(self) -> None:
         if self.positions.dim() != 2 or self.positions.shape[1] != 3 or self.signal.dim() != 2:
@@ -27,10 +31,9 @@ class Cloud(Movable):
                 "a cloud needs positions of shape (n, 3) and a signal of shape (n, d): "
                 f"got {tuple(self.positions.shape)} and {tuple(self.signal.shape)}."
             )
-        if len(self.positions) != len(self.signal):
-            raise ValueError(
-                f"a cloud needs one signal per point: got {len(self.signal)} for {len(self.positions)} points."
-            )
+        for what, rows in (("signal", self.signal), ("class", self.y)):
+            if rows is not None and len(rows) != len(self):
+                raise ValueError(f"a cloud needs one {what} per point: got {len(rows)} for {len(self)} points.")
 
     def __len__(self) -> int:
         return len(self.positions)
@@ -265,11 +268,16 @@ class Pyramid(Movable):
 
 @value
 class Sample(Movable):
-    """The signal $X^0$, the pyramid under it and the class to predict: one example or one batch."""
+    """The signal $X^0$, the pyramid under it and the class to predict: one example or one batch.
+
+    Where vertices are classified, `y` has a class for each of level 0, -1 where it is unknown, and of points that were
+    joined to vertices `voxel` tells the vertex of each.
+    """
 
     x: Float[Tensor, "n d0"]
     pyramid: Pyramid
     y: Tensor
+    voxel: Int[Tensor, " p"] | None = None
 
 
 def collate(samples: Sequence[Sample]) -> Sample:
@@ -285,7 +293,9 @@ def collate(samples: Sequence[Sample]) -> Sample:
         _shift(level, [sample.pyramid.graphs[h].num_sources for sample in samples]) for h, level in enumerate(maps, 1)
     )
     x, y = torch.cat([sample.x for sample in samples]), torch.cat([sample.y for sample in samples])
-    return Sample(x, Pyramid(graphs, pool_maps), y)
+    voxels = [sample.voxel for sample in samples if sample.voxel is not None]
+    voxel = _shift(voxels, [len(sample.x) for sample in samples]) if voxels else None
+    return Sample(x, Pyramid(graphs, pool_maps), y, voxel)
 
 
 def _join(graphs: Sequence[Graph]) -> Graph:

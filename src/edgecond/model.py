@@ -17,7 +17,7 @@ from torch import Tensor
 
 from edgecond import datasets, evaluation
 from edgecond.checkpoint import CheckpointError, load_checkpoint, save_checkpoint
-from edgecond.datasets import DataError, Examples
+from edgecond.datasets import DataError, Examples, PointExamples
 from edgecond.datasets.graphs import GraphExamples
 from edgecond.graph import Cloud, Sample
 from edgecond.network import Network
@@ -29,7 +29,7 @@ from edgecond.samples import Batches
 FILE = "model.safetensors"
 OWN = ("folder", "smiles", "tu", "batch")
 """What a recipe calls data of one's own: clouds, molecules and graphs."""
-Learnable = Examples | GraphExamples
+Learnable = Examples | PointExamples | GraphExamples
 
 
 def versions() -> dict[str, str]:
@@ -86,7 +86,11 @@ class Model:
     def scores(
         self, examples: Learnable | Sequence[tuple[Cloud, int]], looks: int | None = None
     ) -> list[evaluation.Scores]:
-        """What the network says of each example, in several looks: those of the recipe by default."""
+        """What the network says of each example, in several looks: those of the recipe by default.
+
+        A network that classifies vertices has a row for each point of each cloud, one cloud after the other, or for
+        each vertex of each graph.
+        """
         looks = self.recipe.looks if looks is None else looks
         found = []
         for look in range(looks):
@@ -123,6 +127,8 @@ class Model:
                 return evaluation.answers(y, np.mean(scores, axis=0))
             case "quantities":
                 return evaluation.errors(y, np.mean(scores, axis=0))
+            case "vertices":
+                return evaluation.vertices(y, np.mean(scores, axis=0))
         return evaluation.figures(y, scores, every=self.recipe.input is not None)
 
     def save(self, path: Path) -> None:
@@ -244,7 +250,12 @@ def _told_objective(recipe: Recipe, about: _About) -> Objective:
     return kind(**about.objective)
 
 
-_OBJECTIVES: dict[str, type[Objective]] = {"classes": OneClass, "answers": YesOrNo, "quantities": Quantities}
+_OBJECTIVES: dict[str, type[Objective]] = {
+    "classes": OneClass,
+    "vertices": OneClass,
+    "answers": YesOrNo,
+    "quantities": Quantities,
+}
 
 
 def _objective(recipe: Recipe, examples: Learnable) -> Objective:

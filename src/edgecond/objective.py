@@ -20,7 +20,7 @@ class Measured(NamedTuple):
 
 @dataclass(frozen=True)
 class OneClass:
-    """One class of several: cross-entropy (Section 4).
+    """One class of several, of graphs or of vertices: cross-entropy (Section 4). A class of -1 is unknown.
 
     Attributes:
         weights: Of each class in the loss; none for equal ones.
@@ -31,9 +31,10 @@ class OneClass:
 
     def measure(self, scores: Tensor, y: Tensor) -> Measured:
         weights = scores.new_tensor(self.weights) if self.weights else None
-        losses = nn.functional.cross_entropy(scores, y, weights, reduction="sum")
-        count = scores.new_tensor(len(y))
-        weight = count if weights is None else weights[y].sum()
+        losses = nn.functional.cross_entropy(scores, y, weights, ignore_index=-1, reduction="sum")
+        known = y[y >= 0]
+        count = scores.new_tensor(max(len(known), 1))
+        weight = count if weights is None or not len(known) else weights[known].sum()
         return Measured(losses, weight, (scores.argmax(1) == y).sum(), count)
 
     def outputs(self, scores: Tensor) -> Tensor:
@@ -91,8 +92,9 @@ ONE_CLASS = OneClass()
 
 def balanced(ys: Tensor, classes: int) -> OneClass:
     """One class of several, where the classes together count equally, however rare they are."""
-    counts = torch.bincount(ys, minlength=classes).clamp(min=1)
-    return OneClass(tuple((len(ys) / (classes * counts)).tolist()))
+    known = ys[ys >= 0]
+    counts = torch.bincount(known, minlength=classes).clamp(min=1)
+    return OneClass(tuple((len(known) / (classes * counts)).tolist()))
 
 
 def standardised(ys: Tensor) -> Quantities:

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from edgecond.augment import augment, orientation
-from edgecond.datasets import DataError, Examples
+from edgecond.datasets import DataError, Examples, PointExamples
 from edgecond.datasets.graphs import GraphExamples, Graphs
 from edgecond.graph import Cloud
 from edgecond.labels import check_labelling, distinct_offsets
@@ -44,7 +44,7 @@ class Preparation(Protocol):
         """Samples to predict from: one of several looks at each example."""
 
 
-def preparation(recipe: Recipe, examples: Examples | GraphExamples, progress: Progress) -> Preparation:
+def preparation(recipe: Recipe, examples: Examples | PointExamples | GraphExamples, progress: Progress) -> Preparation:
     """The one for such examples.
 
     Args:
@@ -102,8 +102,9 @@ class CloudPreparation:
         check_labelling(recipe.labels)
         first = recipe.input.resolution, recipe.input.radius
         levels = levels_of(recipe.network, *first, radius_scale=recipe.radius_scale)
-        strided, meshes = recipe.network.strided, recipe.input.edges == "mesh"
-        return CloudPreparation(recipe, Builder(levels, recipe.labels, strided=strided, known=known, meshes=meshes))
+        network, meshes = recipe.network, recipe.input.edges == "mesh"
+        heads = {"strided": network.strided, "per_vertex": network.per_vertex}
+        return CloudPreparation(recipe, Builder(levels, recipe.labels, known=known, meshes=meshes, **heads))
 
     @property
     def tensors(self) -> Mapping[str, Tensor]:
@@ -113,12 +114,12 @@ class CloudPreparation:
     def about(self) -> Mapping[str, Any]:
         return {}
 
-    def training(self, examples: Examples, seed: int) -> Source:
+    def training(self, examples: Examples | PointExamples, seed: int) -> Source:
         change, none = self.recipe.augment, type(self.recipe.augment)()
         vary = None if change == none else partial(augment, **change.model_dump())
         return CloudSource(examples, self.builder, vary, seed)
 
-    def look(self, examples: Examples | Sequence[tuple[Cloud, int]], number: int, looks: int) -> Source:
+    def look(self, examples: Examples | PointExamples | Sequence[tuple[Cloud, int]], number: int, looks: int) -> Source:
         return CloudSource(examples, self.builder, partial(_turned, turn=number, turns=looks))
 
 

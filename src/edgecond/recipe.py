@@ -6,9 +6,18 @@ import difflib
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, PositiveInt, ValidationError
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    model_validator,
+    PlainSerializer,
+    PositiveInt,
+    ValidationError,
+)
 
 from edgecond.notation import Architecture
 
@@ -95,7 +104,8 @@ class Recipe(_Part):
         labels: Name of the edge labelling.
         attributes: Whether signal and edge labels of general graphs have the attributes beside the labels.
         standardised: Whether attributes are in units of their mean and deviation over the training graphs.
-        task: One class of several, answers to questions with yes or no, or quantities.
+        task: One class of several, answers to questions with yes or no, or quantities; or a class of each vertex,
+            and then the network has V.
         balanced: Whether rare classes count as much as frequent ones.
         hidden: Hidden widths of the filter networks.
         radius_scale: Factor on all radii.
@@ -118,7 +128,7 @@ class Recipe(_Part):
     labels: str = "cartesian+spherical"
     attributes: bool = False
     standardised: bool = False
-    task: Literal["classes", "answers", "quantities"] = "classes"
+    task: Literal["classes", "answers", "quantities", "vertices"] = "classes"
     balanced: bool = False
     hidden: tuple[PositiveInt, ...] = (16, 32)
     radius_scale: float = Field(default=1.0, gt=0)
@@ -129,6 +139,15 @@ class Recipe(_Part):
     train: Train
     orientations: int = Field(default=1, ge=1, le=1000)
     sparsifications: int = Field(default=1, ge=1, le=1000)
+
+    @model_validator(mode="after")
+    def _holds_together(self) -> Self:
+        if (self.task == "vertices") != self.network.per_vertex:
+            raise ValueError(
+                f"the task is vertices where the network has V, and nowhere else: got the task {self.task} for "
+                f"{self.network}"
+            )
+        return self
 
     @property
     def looks(self) -> int:
@@ -220,5 +239,5 @@ def first_fault(error: Exception) -> str:
     """The first thing that is wrong, as a sentence."""
     if isinstance(error, ValidationError):
         detail = error.errors()[0]
-        return f"{'.'.join(map(str, detail['loc']))}: {detail['msg']}."
+        return f"{': '.join(filter(None, ('.'.join(map(str, detail['loc'])), detail['msg'])))}."
     return str(error)

@@ -160,3 +160,25 @@ def test_numbers_of_no_graph_are_a_sentence(tmp_path: Path):
             DataError,
         ):
             GraphExamples(graphs, mask)
+
+
+def test_vertices_of_a_part_have_classes_graph_by_graph(tmp_path: Path):
+    """TINY has four vertices and two."""
+    graphs = tu.read(write(tmp_path))
+
+    part = GraphExamples(graphs, np.array([1, 0]), outcomes=("a", "b"), vertex_ys=np.array([0, 1, -1, 0, 1, 1]))
+
+    assert (part.classes, part.ys.tolist()) == (("a", "b"), [1, 1, 0, 1, -1, 0])
+    assert part.take([1]).ys.tolist() == [0, 1, -1, 0]
+
+
+def test_classes_of_other_vertices_are_a_sentence(tmp_path: Path):
+    graphs = tu.read(write(tmp_path))
+    with refused(
+        "TINY needs a class, a whole number, for each of its 6 vertices: got float64 of shape (6,).", DataError
+    ):
+        GraphExamples(graphs, np.array([0]), outcomes=("a",), vertex_ys=np.zeros(6))
+    with refused("TINY needs a class, a whole number, for each of its 6 vertices: got int64 of shape (5,).", DataError):
+        GraphExamples(graphs, np.array([0]), outcomes=("a",), vertex_ys=np.zeros(5, int))
+    with refused("the classes of vertices number the 1 outcomes from 0, and -1 is unknown: found 1.", DataError):
+        GraphExamples(graphs, np.array([0]), outcomes=("a",), vertex_ys=np.ones(6, int))

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from edgecond import datasets
-from edgecond.datasets import checked_cloud, DataError, Examples
+from edgecond.datasets import checked_cloud, DataError, Examples, PointExamples
 from edgecond.graph import Cloud
 from tests.sentences import refused
 
@@ -23,19 +23,19 @@ def examples(classes: list[int], **changes: Any) -> Examples:
 
 
 def test_the_datasets_of_the_paper_have_names():
-    """Sections 4.1 to 4.4, and the two that need no download; MUTAG once with each set of its edge labels."""
-    clouds = ["sydney", "modelnet10", "modelnet40", "mnist", "digits", "synthetic"]
+    """Sections 4.1 to 4.4, and the three that need no download; MUTAG once with each set of its edge labels."""
+    clouds = ["sydney", "modelnet10", "modelnet40", "mnist", "digits", "synthetic", "scenes"]
     graphs = ["nci1", "nci109", "mutag", "mutag11", "enzymes", "dd"]
 
     assert datasets.names() == clouds + graphs
-    assert [datasets.folds(name) for name in clouds] == [4, 1, 1, 1, 5, 1]
+    assert [datasets.folds(name) for name in clouds] == [4, 1, 1, 1, 5, 1, 1]
     assert [datasets.folds(name) for name in graphs] == [10] * 6
 
 
 @pytest.mark.parametrize(
     ("name", "hint"),
     [
-        ("sidney", "did you mean sydney?"),
+        ("sydny", "did you mean sydney?"),
         ("modelnet", "did you mean modelnet40 or modelnet10?"),
         ("NCI-1", "did you mean nci1 or nci109?"),
         ("cora", f"there are {', '.join(datasets.names())}."),
@@ -131,3 +131,32 @@ def test_numbers_must_be_finite_in_single_precision(value: float):
         checked_cloud(rows, np.zeros((3, 1)), "a.bin")
     with pytest.raises(DataError, match="the signal of point 1 is"):
         checked_cloud(np.zeros((3, 3)), rows, "a.bin")
+
+
+def points(*classes: list[int] | None) -> PointExamples:
+    clouds = [
+        Cloud(torch.zeros(len(y or [0]), 3), torch.ones(len(y or [0]), 1), None if y is None else torch.tensor(y))
+        for y in classes
+    ]
+    return PointExamples("toy", ("tree", "car"), clouds, "0", [f"cloud{i}" for i in range(len(clouds))])
+
+
+def test_the_classes_of_points_follow_each_other_cloud_by_cloud():
+    found = points([0, 1, -1], [1], [0, 0])
+
+    assert (len(found), found.ys.tolist()) == (3, [0, 1, -1, 1, 0, 0])
+    assert found.take([2, 0]).ys.tolist() == [0, 0, 0, 1, -1]
+    assert found.take([-1]).names == ["cloud2"]
+    assert pickle.loads(pickle.dumps(found)).ys.equal(found.ys)
+
+
+def test_points_without_a_class_are_a_sentence():
+    with refused("toy needs a class for every point, or -1: cloud 1 has none at all.", DataError):
+        _ = points([0], None).ys
+    for wrong in (2, -2):
+        with refused(
+            "toy has 2 classes, numbered from 0, and -1 for points of none: found the unknown class "
+            f"{wrong} in cloud 0.",
+            DataError,
+        ):
+            points([0, wrong])[0]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from edgecond.pyramid.voxelgrid import mean, positive_octant, voxel_grid
+from edgecond.pyramid.voxelgrid import majority, mean, positive_octant, voxel_grid
 from tests.sentences import refused
 
 sizes_of_clouds = st.lists(st.integers(1, 20), min_size=1, max_size=4)
@@ -100,3 +100,12 @@ def test_a_grid_too_fine_to_number_is_refused():
 def test_a_resolution_is_a_positive_number(resolution):
     with refused(f"a resolution is a positive number, or none to keep all points: got {resolution}."):
         voxel_grid(np.zeros((1, 3)), np.array([1]), resolution)
+
+
+def test_the_class_of_a_voxel_is_the_most_frequent_one_of_its_points():
+    """By hand: 2 wins by two to one, a tie goes to the lower class, and unknown points have no vote."""
+    y = np.array([2, 0, 2, 3, 1, -1, -1, 1, -1])
+    voxel = np.array([0, 0, 0, 1, 1, 1, 2, 3, 3])
+
+    assert majority(y, voxel, 5).tolist() == [2, 1, -1, 1, -1]
+    assert majority(np.array([-1, -1]), np.array([0, 1]), 2).tolist() == [-1, -1]

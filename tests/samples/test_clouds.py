@@ -27,6 +27,9 @@ IMAGE_LEVELS = levels_of(IMAGES, 1, 2.9)
 GRID = torch.cartesian_prod(torch.arange(8.0), torch.arange(8.0), torch.zeros(1))
 
 
+VERTICES = Architecture("C(4)-MP(0.5,1)-C(6)-V-FC(3)")
+
+
 def random_clouds(count: int = 5, seed: int = 0) -> list[Cloud]:
     generator = torch.Generator().manual_seed(seed)
     sizes = torch.randint(1, 60, (count,), generator=generator).tolist()
@@ -159,3 +162,43 @@ def test_a_single_mesh_is_built_anew_each_time():
 
     assert edges[0] == 8 + 2 * 18  # self-loops and both directions of the edges of a cube and its six diagonals
     assert edges[1] < edges[0]
+
+
+def test_where_vertices_are_classified_points_have_classes_and_a_vertex_each():
+    """By hand: two points share a voxel and their class, the third is alone and its class is unknown."""
+    positions = torch.tensor([[0.0, 0, 0], [1, 1, 1], [0.01, 0, 0]])
+    cloud = Cloud(positions, torch.ones(3, 1), torch.tensor([2, -1, 2]))
+
+    sample = build([cloud, cloud], [0, 0], LEVELS, per_vertex=True)
+
+    assert sample.y.tolist() == [2, -1, 2, -1]
+    assert sample.voxel.tolist() == [0, 1, 0, 2, 3, 2]
+    scores = Network(VERTICES, d0=1, s=6)(sample.x, sample.pyramid)
+    assert scores.shape == (4, 3)
+
+
+def test_clouds_without_classes_can_be_predicted_and_not_learned():
+    sample = build(random_clouds(2), [0, 0], LEVELS, per_vertex=True)
+
+    assert set(sample.y.tolist()) == {-1}
+    assert len(sample.voxel) == sum(map(len, random_clouds(2)))
+
+
+def test_the_sample_of_a_batch_with_classes_of_points_is_the_batch_of_its_samples():
+    """Another method: one cloud at a time, put side by side by `collate`."""
+    clouds = [Cloud(c.positions, c.signal, torch.arange(len(c)) % 3) for c in random_clouds()]
+
+    together = build(clouds, range(5), LEVELS, per_vertex=True)
+
+    assert same(together, collate([build([cloud], [0], LEVELS, per_vertex=True) for cloud in clouds]))
+
+
+def test_images_of_one_grid_have_classes_of_their_own():
+    """They share a pyramid, which is kept."""
+    images = [Cloud(c.positions, c.signal, torch.full((64,), number)) for number, c in enumerate(random_images())]
+    builder = Builder(LEVELS, per_vertex=True)
+
+    for _ in range(2):
+        sample = builder(images, [0, 0, 0])
+        assert sample.y.tolist() == [0] * 64 + [1] * 64 + [2] * 64
+        assert len(sample.voxel) == 192

@@ -124,3 +124,17 @@ def test_attributes_of_edges_stand_beside_their_labels_and_self_connections_have
         **{ends: pytest.approx([1, 0, value]) for ends, value in expected.items()},
         **{(i, i): pytest.approx([0, 1, 0]) for i in range(3)},
     }
+
+
+def test_the_classes_of_vertices_are_those_of_the_graphs_in_a_batch(packed: Pyramids):
+    """Every vertex has a class of its own, its number in the dataset."""
+    graphs = packed.graphs
+    names = tuple(map(str, range(graphs.num_vertices)))
+    part = GraphExamples(graphs, np.array([5, 0, 3]), outcomes=names, vertex_ys=np.arange(graphs.num_vertices))
+    source = GraphSource(packed, part, range(2))
+
+    sample = source.sample([2, 4], 0)  # graph 3 in the first copy, and graph 0 in the second
+
+    begin = np.append(0, np.cumsum(SIZES))
+    assert sample.y.tolist() == [*range(begin[3], begin[4]), *range(begin[0], begin[1])]
+    assert len(sample.x) == len(sample.y)

@@ -49,7 +49,7 @@ def tell_how_good(model: Model, test: Learnable, looks: int | None = None) -> No
     figures = model.figures_of(scores, y)
     if model.recipe.dataset != "sydney":
         figures = {name: value for name, value in figures.items() if not name.startswith("f1_legacy")}
-    if model.recipe.task == "classes":
+    if model.recipe.task in ("classes", "vertices"):
         confusion_table(evaluation.confusion(y, evaluation.vote(scores), len(test.classes)), test.classes)
     told = percentages(figures) if model.recipe.task != "quantities" else quantities(figures)
     typer.echo(f"{len(test)} test examples: {told}")

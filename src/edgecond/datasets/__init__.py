@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from importlib import import_module
 from types import ModuleType
 from typing import Any, Protocol
@@ -22,7 +23,18 @@ from edgecond.datasets._names import hint
 from edgecond.datasets.graphs import GraphExamples
 from edgecond.graph import Cloud
 
-__all__ = ["Clouds", "DataError", "Examples", "GraphExamples", "checked_cloud", "fetch", "folds", "load", "names"]
+__all__ = [
+    "Clouds",
+    "DataError",
+    "Examples",
+    "GraphExamples",
+    "PointExamples",
+    "checked_cloud",
+    "fetch",
+    "folds",
+    "load",
+    "names",
+]
 
 _REGISTER: dict[str, tuple[str, dict[str, Any]]] = {
     "sydney": ("sydney", {}),
@@ -31,6 +43,7 @@ _REGISTER: dict[str, tuple[str, dict[str, Any]]] = {
     "mnist": ("mnist", {}),
     "digits": ("digits", {}),
     "synthetic": ("synthetic", {}),
+    "scenes": ("scenes", {}),
     "nci1": ("table3", {"dataset": "nci1"}),
     "nci109": ("table3", {"dataset": "nci109"}),
     "mutag": ("table3", {"dataset": "mutag"}),
@@ -100,6 +113,53 @@ class Examples:
         )
 
 
+@dataclass(frozen=True, eq=False)
+class PointExamples:
+    """Clouds with a class to predict for every point: the training or the test part of a dataset.
+
+    Attributes:
+        name: The dataset.
+        classes: Name of each class.
+        clouds: One cloud per example, made on access where there are many; `y` tells the classes of its points.
+        digest: Sum of the whole dataset's contents, for the records: equal digests, equal data.
+        names: What the dataset calls each example; may be empty.
+    """
+
+    name: str
+    classes: tuple[str, ...]
+    clouds: Clouds
+    digest: str
+    names: Sequence[str] = ()
+
+    def __len__(self) -> int:
+        return len(self.clouds)
+
+    def __getitem__(self, index: int) -> tuple[Cloud, int]:
+        """A cloud, and -1 for the class of the whole, which it does not have."""
+        cloud = self.clouds[index]
+        if cloud.y is None:
+            raise DataError(f"{self.name} needs a class for every point, or -1: cloud {index} has none at all.")
+        unknown = cloud.y[(cloud.y < -1) | (cloud.y >= len(self.classes))]
+        if len(unknown):
+            raise DataError(
+                f"{self.name} has {len(self.classes)} classes, numbered from 0, and -1 for points of none: found the "
+                f"unknown class {int(unknown[0])} in cloud {index}."
+            )
+        return cloud, -1
+
+    @cached_property
+    def ys(self) -> Int[Tensor, " points"]:
+        """Class of each point, one cloud after the other; -1 where it is unknown."""
+        parts = [self[index][0].y for index in range(len(self))]
+        return torch.cat([part for part in parts if part is not None])
+
+    def take(self, indices: Sequence[int]) -> PointExamples:
+        """Some of the examples, in the given order."""
+        chosen = [range(len(self))[index] for index in indices]
+        names = [self.names[index] for index in chosen] if self.names else ()
+        return replace(self, clouds=_Chosen(self.clouds, chosen), names=names)
+
+
 @dataclass(frozen=True)
 class _Chosen:
     clouds: Clouds
@@ -137,8 +197,10 @@ def folds(name: str) -> int:
     return _module(name).FOLDS
 
 
-def load(name: str, fold: int = 0, **options: Any) -> tuple[Examples, Examples] | tuple[GraphExamples, GraphExamples]:
-    """Training and test examples of a dataset: of clouds, or of graphs.
+def load(
+    name: str, fold: int = 0, **options: Any
+) -> tuple[Examples, Examples] | tuple[PointExamples, PointExamples] | tuple[GraphExamples, GraphExamples]:
+    """Training and test examples of a dataset: of clouds, of their points, or of graphs.
 
     Args:
         name: One of `names()`.

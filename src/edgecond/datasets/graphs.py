@@ -235,6 +235,8 @@ class GraphExamples:
         targets: What to predict of each graph of the dataset instead of its class: numbers, NaN where unknown.
         outcomes: Names of the classes, or of the targets, instead of the numbers that the file has for classes.
         smiles: Of each graph of the dataset, where they are molecules.
+        vertex_ys: What to predict instead: a class of each vertex of the dataset, of those in `outcomes`; -1 where it
+            is unknown, or is not to be learned in this part.
     """
 
     graphs: Graphs
@@ -242,6 +244,7 @@ class GraphExamples:
     targets: Float[Array, "graphs t"] | None = None
     outcomes: tuple[str, ...] = ()
     smiles: tuple[str, ...] = ()
+    vertex_ys: Int[Array, " n"] | None = None
 
     def __post_init__(self) -> None:
         numbers = _whole(self.numbers)
@@ -258,6 +261,21 @@ class GraphExamples:
         numbers = numbers.astype(np.int64)
         numbers.flags.writeable = False
         object.__setattr__(self, "numbers", numbers)
+        if self.vertex_ys is not None:
+            self._check_vertices(self.vertex_ys)
+
+    def _check_vertices(self, ys: Int[Array, " n"]) -> None:
+        if ys.shape != (self.graphs.num_vertices,) or ys.dtype.kind not in "iu":
+            raise DataError(
+                f"{self.name} needs a class, a whole number, for each of its {self.graphs.num_vertices} vertices: "
+                f"got {ys.dtype} of shape {tuple(ys.shape)}."
+            )
+        unknown = ys[(ys < -1) | (ys >= len(self.outcomes))]
+        if len(unknown):
+            raise DataError(
+                f"the classes of vertices number the {len(self.outcomes)} outcomes from 0, and -1 is unknown: "
+                f"found {unknown[0]}."
+            )
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -277,7 +295,9 @@ class GraphExamples:
 
     @property
     def ys(self) -> Tensor:
-        """Class of each graph of the part, or its targets."""
+        """Class of each graph of the part, or its targets, or the class of each vertex."""
+        if self.vertex_ys is not None:
+            return torch.from_numpy(self.vertex_ys[gathered(self.graphs.vertex_pointer, self.numbers)[1]]).long()
         return torch.from_numpy((self.graphs.ys if self.targets is None else self.targets)[self.numbers])
 
     @property

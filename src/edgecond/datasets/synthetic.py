@@ -57,12 +57,17 @@ def fetch(progress: Progress | None = None) -> str:
 
 def _shape(index: int, points: int, noise: float, seed: list[int]) -> Cloud:
     generator = np.random.default_rng(seed)
-    surface = _SURFACES[CLASSES[index % len(CLASSES)]](points, generator) * generator.uniform(1, 1.2, 3)
+    stretched = surface(CLASSES[index % len(CLASSES)], points, generator) * generator.uniform(1, 1.2, 3)
     angle = generator.uniform(0, 2 * np.pi)
     turn = np.array([[np.cos(angle), -np.sin(angle), 0], [np.sin(angle), np.cos(angle), 0], [0, 0, 1]])
-    side = np.ptp(surface @ turn.T, axis=0).max()
-    noisy = surface @ turn.T + generator.normal(0, noise * side, surface.shape)
+    side = np.ptp(stretched @ turn.T, axis=0).max()
+    noisy = stretched @ turn.T + generator.normal(0, noise * side, stretched.shape)
     return scale_to_box(checked_cloud(noisy, np.ones((points, 1)), "a synthetic shape"))
+
+
+def surface(name: str, n: int, generator: np.random.Generator) -> Points:
+    """Points on the surface of a shape of `CLASSES`, spread evenly by area."""
+    return _SURFACES[name](n, generator)
 
 
 # Surfaces, sampled evenly by area

@@ -64,6 +64,16 @@ def mean(values: Float[Array, "n d"], index: Int[Array, " n"], count: int) -> Fl
     return np.stack(columns, axis=1) / np.bincount(index, minlength=count)[:, None]
 
 
+def majority(y: Int[Array, " n"], index: Int[Array, " n"], count: int) -> Int[Array, " v"]:
+    """The most frequent class among the points of each voxel, the lowest of equals; -1 if none has a known class."""
+    known = y >= 0
+    classes = int(y.max(initial=-1)) + 1
+    if not known.any():
+        return np.full(count, -1)
+    votes = np.bincount(index[known] * classes + y[known], minlength=count * classes).reshape(count, classes)
+    return np.where(votes.any(1), votes.argmax(1), -1)
+
+
 def single(positions: Float[Array, "n 3"]) -> Float[Array, "n 3"]:
     """Rounded to single precision, in double."""
     return positions.astype(np.float32).astype(float)

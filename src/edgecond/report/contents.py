@@ -23,6 +23,7 @@ _NAMES = {
     "accuracy": "Accuracy",
     "f1": "Weighted F1",
     "class_accuracy": "Mean accuracy of classes",
+    "mean_iou": "Mean intersection over union of classes",
     "f1_legacy": "F1 as in the authors' code",
     "roc_auc": "ROC AUC",
     "average_precision": "Average precision",

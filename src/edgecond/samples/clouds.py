@@ -15,6 +15,7 @@ from edgecond.graph import Cloud, Graph, Labels, Pyramid, Sample
 from edgecond.labels import label_edges
 from edgecond.pyramid import cloud_pyramid, input_signal, Level, Levels, Resolutions
 from edgecond.pyramid.meshes import mesh_pyramid
+from edgecond.pyramid.voxelgrid import majority
 from edgecond.samples import generator, Indices
 
 
@@ -25,29 +26,32 @@ class Builder:
     Clouds that share one tensor of positions, as complete images do, have the same pyramid. It is built for the first
     batch of each size and kept, with all that convolutions derive from its graphs; each offset of a grid is
     labelled once. With `meshes` the clouds are meshes, and graphs go along their edges: see `mesh_pyramid`.
+
+    Where vertices are classified, `per_vertex`, the class of a vertex is the most frequent one of its points.
     """
 
     resolutions: Resolutions
     labelling: str = "cartesian+spherical"
     strided: bool = False
+    per_vertex: bool = False
     cap: int | None = 100
     known: Sequence[Float[Tensor, "u 3"]] | None = None
     meshes: bool = False
     _kept: dict[int, tuple[Tensor, Levels, Pyramid]] = field(default_factory=dict, init=False, repr=False)
 
     def __call__(self, clouds: Sequence[Cloud], ys: Sequence[int] | Int[Tensor, " b"]) -> Sample:
-        """The sample of these clouds and their classes."""
+        """The sample of these clouds and their classes, which count for nothing where vertices are classified."""
         if len(clouds) != len(ys):
             raise ValueError(f"every cloud needs a class: got {len(ys)} classes for {len(clouds)} clouds.")
-        y = torch.as_tensor(ys, dtype=torch.long)
         shared = clouds[0].positions if clouds else None
         if self.meshes or shared is None or any(cloud.positions is not shared for cloud in clouds):
             levels, pyramid = self._build(clouds)
-            return Sample(levels.x, pyramid, y)
+            return Sample(levels.x, pyramid, *self._outcome(clouds, ys, levels))
         if len(clouds) not in self._kept or self._kept[len(clouds)][0] is not shared:
             self._kept[len(clouds)] = (shared, *self._build(clouds, compact=True))
         _, levels, pyramid = self._kept[len(clouds)]
-        return Sample(input_signal(clouds, levels.voxel, len(levels.x)), pyramid, y)
+        x = input_signal(clouds, levels.voxel, len(levels.x))
+        return Sample(x, pyramid, *self._outcome(clouds, ys, levels))
 
     def levels(self, clouds: Sequence[Cloud]) -> Levels:
         """The pyramid of these clouds, before its edges are labelled."""
@@ -57,6 +61,16 @@ class Builder:
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_kept": {}}  # too large to send to a worker
+
+    def _outcome(
+        self, clouds: Sequence[Cloud], ys: Sequence[int] | Int[Tensor, " b"], levels: Levels
+    ) -> tuple[Tensor, Tensor | None]:
+        """What to predict, and the vertex of each point if that is a class for each vertex."""
+        if not self.per_vertex:
+            return torch.as_tensor(ys, dtype=torch.long), None
+        parts = [torch.full((len(cloud),), -1) if cloud.y is None else cloud.y for cloud in clouds]
+        y = majority(torch.cat(parts).numpy(), levels.voxel.numpy(), len(levels.x))
+        return torch.from_numpy(y), levels.voxel
 
     def _build(self, clouds: Sequence[Cloud], compact: bool = False) -> tuple[Levels, Pyramid]:
         levels = self.levels(clouds)

@@ -150,7 +150,7 @@ class GraphSource:
         copy, example = np.divmod(np.asarray(indices), len(self.examples))
         graphs, copies = self.examples.numbers[example], np.asarray(self.copies)[copy]
         found = self.pyramids.sample(graphs, copies, self.labelling, attributes=self.attributes)
-        return replace(found, y=self.examples.ys[torch.from_numpy(example)])
+        return replace(found, y=self.examples.take(example).ys)
 
 
 def _pointer(counts: Int[Array, " rows"]) -> Int[Array, " rows+1"]:

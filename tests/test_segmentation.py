@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from pathlib import Path
 
@@ -10,8 +12,10 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
-from edgecond import datasets
+from edgecond import datasets, own
 from edgecond.cli import app
+from edgecond.datasets import DataError, segmented
+from edgecond.datasets.formats import ply, read_points
 from edgecond.datasets.graphs import GraphExamples, Graphs
 from edgecond.experiment import train, Trained
 from edgecond.graph import Cloud
@@ -19,6 +23,7 @@ from edgecond.model import Model
 from edgecond.notation import Architecture
 from edgecond.recipe import find, Recipe, Train
 from tests.pyramids import random_graphs
+from tests.sentences import refused
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -157,3 +162,107 @@ class TestGraphs:
         found = train(self.recipe, directory=tmp_path / "run", parts=(learned, tested))
 
         assert found.metrics()["accuracy"] > 0.95
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    """Ten scenes in files of several kinds, flat and in a sub-folder; classes are called 2 and 6."""
+    directory = tmp_path_factory.mktemp("scans")
+    (directory / "more").mkdir()
+    scenes, _ = datasets.load("scenes", train=10, test=0)
+    for number, cloud in enumerate(scenes.clouds):
+        x, y, z = cloud.positions.double().numpy().T
+        label = np.where(cloud.y == 1, 6, 2)
+        place = directory / "more" if number > 6 else directory
+        if number % 2:
+            (place / f"{number}.ply").write_bytes(ply.write({"x": x, "y": y, "z": z, "label": label}))
+        else:
+            rows = "".join(f"{a},{b},{c},{k}\n" for a, b, c, k in zip(x, y, z, label, strict=True))
+            (place / f"{number}.csv").write_text(f"x,y,z,Label\n{rows}")
+    (directory / "notes.md").write_text("none")
+    return directory
+
+
+class TestOwnData:
+    def test_a_folder_of_clouds_has_classes_that_its_column_tells(self, folder: Path):
+        """The network is that of ModelNet10 with V in place of GMP; equal divisions, all points told of."""
+        found = own.read(folder, vertices="label")
+
+        assert [type(layer).__name__ for layer in found.recipe.network] == [
+            *("C", "C", "MP", "C", "C", "MP", "C", "V", "FC", "D", "FC")
+        ]
+        assert (found.recipe.task, found.parts[0].classes) == ("vertices", ("2", "6"))
+        assert [len(part) for part in found.parts] == [8, 2]
+        scenes, _ = datasets.load("scenes", train=10, test=0)
+        counts = np.bincount(scenes.ys)
+        assert found.said[0] == (
+            f"10 clouds of {len(scenes.ys):,} points in 2 classes: 2 ({counts[0]:,}), 6 ({counts[1]:,})"
+        )
+        assert found.said[1] == "signal: none, so 1 everywhere"
+
+    def test_points_go_from_files_to_rows_and_to_files(self, folder: Path, tmp_path: Path):
+        run, small = str(tmp_path / "run"), "network=C(8)-MP(0.5,1.2)-C(16)-MP(1,2.5)-C(16)-V-FC(16)-FC(2)"
+        words = ["--vertices", "label", "--epochs", "12", "--set", small, "--set", "train.batch=2", "--out", run]
+
+        trained = CliRunner().invoke(app, ["train", str(folder), *words])
+        evaluated = CliRunner().invoke(app, ["evaluate", run])
+        rows = CliRunner().invoke(app, ["predict", run, str(folder / "0.csv"), str(folder / "1.ply")])
+        files = CliRunner().invoke(app, ["predict", run, str(folder), "--out", str(tmp_path / "out")])
+
+        assert trained.exit_code == 0, trained.output
+        assert trained.output.splitlines()[-2] == evaluated.output.splitlines()[-1]
+        assert evaluated.output.splitlines()[-1].startswith("2 test examples: accuracy ")
+        scenes, _ = datasets.load("scenes", train=10, test=0)
+        told = list(csv.DictReader(io.StringIO(rows.stdout)))
+        first, second = (len(scenes.clouds[number]) for number in (0, 1))
+        assert [int(row["point"]) for row in told] == [*range(first), *range(second)]
+        assert list(told[0]) == ["file", "point", "class", "probability"]
+        assert files.exit_code == 0, files.output
+        assert len(list((tmp_path / "out").iterdir())) == 10
+        written = read_points(tmp_path / "out" / "0.csv.ply", column="class")
+        assert written.y.tolist() == [int(row["class"]) for row in told[:first]]
+        np.testing.assert_allclose(written.positions, scenes.clouds[0].positions, atol=1e-6)
+        assert (written.y == np.where(scenes.clouds[0].y == 1, 6, 2)).mean() > 0.8
+
+    def test_a_model_of_whole_clouds_writes_no_files_of_points(self, tmp_path: Path):
+        learned, _ = datasets.load("synthetic", train=6, test=6, points=50)
+        Model.new(find("synthetic/ecc"), learned, 0).save(tmp_path / "model.safetensors")
+
+        answer = CliRunner().invoke(app, ["predict", str(tmp_path), "cloud.npy", "--out", "out"])
+
+        assert (answer.exit_code, answer.output) == (
+            2,
+            "--out is for models that classify points: synthetic/ecc is none.\n",
+        )
+
+    def test_a_folder_that_cannot_be_learned_is_a_sentence(self, folder: Path, tmp_path: Path):
+        with refused(
+            f"{folder} must hold at least 11 clouds that can be read, one for each fold: it holds 10. "
+            "Ask for fewer folds, or cut the clouds.",
+            DataError,
+        ):
+            own.read(folder, vertices="label", folds=11)
+        with pytest.raises(DataError, match=r"of 10 there is none, .* in a column 'kind', and its columns are x, y, z"):
+            own.read(folder, vertices="kind")
+        with refused(
+            f"{folder / '0.csv'} must be a folder of clouds whose points have classes: it is none.", DataError
+        ):
+            own.read(folder / "0.csv", vertices="label")
+        with pytest.raises(DataError, match=r"must hold clouds, files of the kinds .*: it holds none"):
+            own.read(tmp_path, vertices="label")
+        (tmp_path / "one.csv").write_text("x,y,z,label\n0,0,0,1\n1,0,0,-1\n")
+        with refused(
+            f"the column 'label' must tell apart 2 to 256 classes: in the 1 files of {tmp_path} there are 1.", DataError
+        ):
+            own.read(tmp_path, vertices="label")
+
+    def test_a_file_that_changes_after_it_was_read_is_a_sentence(self, tmp_path: Path):
+        path = tmp_path / "one.csv"
+        path.write_text("x,y,z,label\n0,0,0,1\n1,0,0,7\n2,0,0,-1\n")
+        clouds = segmented.read(tmp_path, "label").examples.clouds
+        assert clouds[0].y.tolist() == [0, 1, -1]
+
+        path.write_text("x,y,z,label\n0,0,0,1\n1,0,0,5\n")
+
+        with refused(f"{path} has the class 5, which it had not when it was first read.", DataError):
+            clouds[0]

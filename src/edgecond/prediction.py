@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from edgecond.checkpoint import write_whole
 from edgecond.datasets import batch, DataError, smiles, tu
 from edgecond.datasets.formats import ENDINGS, read_points, read_surface
+from edgecond.datasets.formats import ply as formats_ply
 from edgecond.datasets.graphs import GraphExamples, Graphs
 from edgecond.datasets.modelnet import scale_to_box
 from edgecond.datasets.points import read_cloud, to_cloud, to_mesh
@@ -27,10 +29,13 @@ Report = Callable[[str], None]
 Progress = Callable[[int, int | None], None]
 
 
-def columns(model: Model, every: bool = False) -> list[str]:
+def columns(model: Model, every: bool = False, ply: Path | None = None) -> list[str]:
     """The names of what is said of each example, in order."""
-    place = ["file"] if model.recipe.input else ["file", *(["row", "smiles"] if _of_molecules(model) else ["graph"])]
-    if model.recipe.task != "classes":
+    if ply is not None:
+        return ["file", "written"]
+    of_cloud = ["file", "point"] if model.recipe.task == "vertices" else ["file"]
+    place = of_cloud if model.recipe.input else ["file", *(["row", "smiles"] if _of_molecules(model) else ["graph"])]
+    if model.recipe.task in ("answers", "quantities"):
         return [*place, *model.classes]
     return [*place, "class", "probability", *([f"p({name})" for name in model.classes] if every else [])]
 
@@ -42,6 +47,7 @@ def predictions(
     looks: int | None = None,
     column: str | None = None,
     every: bool = False,
+    ply: Path | None = None,
     report: Report,
     progress: Progress = lambda done, total: None,
 ) -> Iterator[Row]:
@@ -56,9 +62,13 @@ def predictions(
             sparsifications of a graph, all by default.
         column: Of the SMILES in a table.
         every: Tell the probability of every class.
+        ply: Where points are classified: the directory for a file of each cloud with them, and a row that tells of it.
         report: Called with a sentence about what cannot be read.
         progress: Called with the number of examples that are done and, where it is known, of all.
     """
+    if ply is not None:
+        yield from _written(model, files, looks or 1, ply, report, progress)
+        return
     if model.recipe.input is not None:
         found = _clouds(model, files, looks or 1, report, progress)
     elif _of_molecules(model):
@@ -75,7 +85,7 @@ def predictions(
 def _told(model: Model, output: Scores, every: bool) -> Row:
     """The class and its probability, or a number for each question or quantity."""
     numbers = [round(float(value), 6) for value in output]
-    if model.recipe.task != "classes":
+    if model.recipe.task in ("answers", "quantities"):
         return dict(zip(model.classes, numbers, strict=True))
     likely = {"class": model.classes[output.argmax()], "probability": max(numbers)}
     return likely | ({f"p({name})": p for name, p in zip(model.classes, numbers, strict=True)} if every else {})
@@ -88,6 +98,45 @@ Placed = Iterator[tuple[Row, Scores]]  # where an example stands, and what the m
 
 
 def _clouds(model: Model, files: Sequence[Path], looks: int, report: Report, progress: Progress) -> Placed:
+    for path, output in _each(model, files, looks, report, progress):
+        if model.recipe.task == "vertices":
+            for number, of_point in enumerate(output):
+                yield {"file": _text(path), "point": number}, of_point
+        else:
+            yield {"file": _text(path)}, output
+
+
+def _written(
+    model: Model, files: Sequence[Path], looks: int, to: Path, report: Report, progress: Progress
+) -> Iterator[Row]:
+    """The file where it is said of the points of each cloud."""
+    if model.recipe.task != "vertices":
+        raise DataError(f"a PLY is for models that classify points: {model.recipe.name} is none. Leave --ply out.")
+    taken: dict[Path, Path] = {}
+    for path, output in _each(model, files, looks, report, progress):
+        target = to / f"{path.name}.ply"
+        if target in taken:
+            report(f"{path} must have a name of its own among the files: {taken[target]} has it too.")
+            continue
+        _write_ply(model, path, output, target)
+        taken[target] = path
+        yield {"file": _text(path), "written": _text(target)}
+
+
+def _write_ply(model: Model, path: Path, outputs: Scores, to: Path) -> None:
+    """Write the points of a file with their classes, which are the numbers that the data had for them if they had."""
+    numbered = all(name.isdecimal() for name in model.classes)
+    numbers = [int(name) if numbered else place for place, name in enumerate(model.classes)]
+    columns = dict(zip("xyz", read_points(path, count=None).positions.T, strict=True))
+    columns |= {"class": np.array(numbers)[outputs.argmax(1)], "probability": outputs.max(1)}
+    named = [f"class {number} is {name}" for number, name in zip(numbers, model.classes, strict=True)]
+    write_whole(to, formats_ply.write(columns, () if numbered else named))
+
+
+def _each(
+    model: Model, files: Sequence[Path], looks: int, report: Report, progress: Progress
+) -> Iterator[tuple[Path, Scores]]:
+    """What is said of each cloud in the files, or of each of its points."""
     paths = [path for given in files for path in _listed(given, report)]
     size = min(model.recipe.train.batch, MOST_CLOUDS)
     for start in range(0, len(paths), size):
@@ -97,8 +146,7 @@ def _clouds(model: Model, files: Sequence[Path], looks: int, report: Report, pro
                 read.append((path, _cloud(model, path)))
             except DataError as error:
                 report(str(error))
-        for path, output in _scored(model, read, looks, report):
-            yield {"file": _text(path)}, output
+        yield from _scored(model, read, looks, report)
         progress(min(start + size, len(paths)), len(paths))
 
 
@@ -114,9 +162,10 @@ def _listed(given: Path, report: Report) -> list[Path]:
 def _cloud(model: Model, path: Path) -> Cloud:
     if model.recipe.input and model.recipe.input.edges == "mesh":
         return to_mesh(read_surface(path), model.recipe.options.get("columns", ()), path)
+    how: dict[str, Any] = {"count": None} if model.recipe.task == "vertices" else {}  # all points, not a sample
     if model.recipe.dataset == "folder":
-        return to_cloud(read_points(path), model.recipe.options.get("columns", ()), path)
-    cloud = read_cloud(path, model.widths[0])
+        return to_cloud(read_points(path, **how), model.recipe.options.get("columns", ()), path)
+    cloud = read_cloud(path, model.widths[0], **how)
     # Section 4.2: shapes of any unit are scaled to one size.
     return scale_to_box(cloud, model.recipe.options.get("side", 1.0)) if _of_shapes(model) else cloud
 
@@ -138,6 +187,8 @@ def _scored(
         else:
             report(f"{_text(read[0][0])} cannot be taken as a graph: {error}")
         return
+    if model.recipe.task == "vertices":
+        outputs = np.split(outputs, np.cumsum([len(cloud) for _, cloud in read])[:-1]) if read else ()
     yield from zip((path for path, _ in read), outputs, strict=True)
 
 

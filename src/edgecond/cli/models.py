@@ -63,6 +63,9 @@ def train(
     meshes: Annotated[
         bool, typer.Option("--meshes", help="Take meshes as graphs along their edges instead of sampling points.")
     ] = False,
+    vertices: Annotated[
+        str | None, typer.Option(help="Column of your clouds that tells the class of each point, to predict that.")
+    ] = None,
     scaffold: Annotated[bool, typer.Option("--scaffold", help="Test molecules of rare scaffolds.")] = False,
     group: Annotated[str | None, typer.Option(help="Column of a CSV; what is equal there is not divided.")] = None,
     folds: Annotated[int, typer.Option(min=2, help="Parts of your own data, of which one is tested.")] = 5,
@@ -84,6 +87,7 @@ def train(
 
     Example: edgecond train sydney --epochs 50
     Example: edgecond train solubility.csv --target logS --set train.rate=0.05
+    Example: edgecond train scans/ --vertices classification
     """
     from edgecond import experiment, own, parallel
     from edgecond.checkpoint import write_whole
@@ -94,6 +98,7 @@ def train(
         "smiles": smiles,
         "target": target or [],
         "meshes": meshes,
+        "vertices": vertices,
         "scaffold": scaffold,
         "group": group,
         "folds": folds,

@@ -36,8 +36,13 @@ def predict(
     every: Annotated[bool, typer.Option("--every", help="Give the probability of every class.")] = False,
     lines: Annotated[bool, typer.Option("--json", help="Write JSON lines instead of CSV.")] = False,
     out: Annotated[Path | None, typer.Option(help="The file to write, whole or not at all, instead of stdout.")] = None,
+    ply: Annotated[
+        Path | None, typer.Option(help="Where points are classified: directory for a PLY of each cloud with them.")
+    ] = None,
 ) -> None:
     """Name the class of each cloud, molecule or graph, or its quantities, as CSV. Only a batch is in memory.
+
+    Where points are classified there is a row for each, or with --ply a file for each cloud.
 
     What cannot be read is reported and left out, and the exit status is then 1.
 
@@ -60,11 +65,11 @@ def predict(
         found = Model.load(model)
         hidden = out is None and sys.stdout.isatty()  # rows that run over the terminal are progress enough
         with _written_to(out) as stream, counting(found.recipe.name, seen=not hidden) as progress:
-            writer = csv.DictWriter(stream, columns(found, every), lineterminator="\n")
+            writer = csv.DictWriter(stream, columns(found, every, ply), lineterminator="\n")
             if not lines:
                 writer.writeheader()
             for row in predictions(
-                found, files, looks=looks, column=smiles, every=every, report=report, progress=progress
+                found, files, looks=looks, column=smiles, every=every, ply=ply, report=report, progress=progress
             ):
                 if lines:
                     stream.write(json.dumps(row, ensure_ascii=False) + "\n")

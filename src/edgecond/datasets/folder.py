@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -34,6 +35,25 @@ class Folder:
     columns: tuple[str, ...]
     skipped: list[tuple[Path, str]]
     ignored: int
+
+
+@dataclass(frozen=True, eq=False)
+class Survey:
+    """What some files hold, of which each was read once and forgotten.
+
+    Attributes:
+        readable: The files that can be read.
+        skipped: The others, each with the reason, a sentence.
+        columns: What the signal is: the columns that all files have, without those that are 0 everywhere.
+        sums: Checksum of each file that can be read, by its name in the folder.
+        values: The classes of points that occur, ascending, if a column of them was asked for.
+    """
+
+    readable: list[Path]
+    skipped: list[tuple[Path, str]]
+    columns: tuple[str, ...]
+    sums: dict[str, str]
+    values: tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,35 +94,54 @@ def read(
         progress: Told how many files of how many have been read.
     """
     files, ignored = _listed(path)
-    total = sum(map(len, files.values()))
+    class_of = {file: y for y, paths in enumerate(files.values()) for file in paths}
+    how = partial(_readable, count=count, seed=seed, meshes=meshes)
+    found = survey(list(class_of), path, how, progress)
+    reasons = dict(found.skipped)
+    for paths in files.values():
+        if all(file in reasons for file in paths):
+            raise DataError(
+                f"{paths[0].parent} must hold a file that can be read: of {len(paths)} there is none, "
+                f"and the first reason is that {reasons[paths[0]]}"
+            )
+    clouds = FolderClouds(found.readable, found.columns, count, seed, meshes)
+    ys = torch.tensor([class_of[file] for file in found.readable], dtype=torch.long)
+    examples = Examples(path.resolve().name, tuple(files), clouds, ys, digest(found.sums), list(found.sums))
+    return Folder(examples, found.columns, found.skipped, ignored)
+
+
+def survey(
+    files: Sequence[Path], folder: Path, how: Callable[[Path], Points], progress: Progress | None = None
+) -> Survey:
+    """What files hold.
+
+    Args:
+        files: The files.
+        folder: Where they are, which their names begin after.
+        how: Reads a file.
+        progress: Told how many files of how many have been read.
+    """
     sums: dict[str, str] = {}
-    readable: list[tuple[Path, int]] = []
+    readable: list[Path] = []
     skipped: list[tuple[Path, str]] = []
     common: list[str] | None = None  # the columns of all the files so far
     alive: set[str] = set()  # ... and those in which some number is not 0
-    for y, paths in enumerate(files.values()):
-        for file in paths:
-            try:
-                points = _readable(file, count, seed, meshes)
-                sums[_name(file, path)] = sha256(file)
-            except DataError as error:
-                skipped.append((file, str(error)))
-            else:
-                readable.append((file, y))
-                common = [name for name in (points.names if common is None else common) if name in points.names]
-                alive |= {name for name, column in zip(points.names, points.signal.T, strict=True) if column.any()}
-            if progress:
-                progress(len(readable) + len(skipped), total)
-        if not any(label == y for _, label in readable[-1:]):
-            raise DataError(
-                f"{paths[0].parent} must hold a file that can be read: of {len(paths)} there is none, "
-                f"and the first reason is that {skipped[-len(paths)][1]}"
-            )
+    values: set[int] = set()
+    for file in files:
+        try:
+            points = how(file)
+            sums[_name(file, folder)] = sha256(file)
+        except DataError as error:
+            skipped.append((file, str(error)))
+        else:
+            readable.append(file)
+            common = [name for name in (points.names if common is None else common) if name in points.names]
+            alive |= {name for name, column in zip(points.names, points.signal.T, strict=True) if column.any()}
+            values |= set() if points.y is None else set(np.unique(points.y[points.y >= 0]).tolist())
+        if progress:
+            progress(len(readable) + len(skipped), len(files))
     columns = tuple(name for name in common or () if name in alive)
-    clouds = FolderClouds([file for file, _ in readable], columns, count, seed, meshes)
-    ys = torch.tensor([y for _, y in readable], dtype=torch.long)
-    examples = Examples(path.resolve().name, tuple(files), clouds, ys, digest(sums), list(sums))
-    return Folder(examples, columns, skipped, ignored)
+    return Survey(readable, skipped, columns, sums, tuple(sorted(values)))
 
 
 def _readable(file: Path, count: int, seed: int, meshes: bool) -> Points:
@@ -118,7 +157,7 @@ def _listed(path: Path) -> tuple[dict[str, list[Path]], int]:
     """The files of each class, and how many there are besides."""
     if not path.is_dir():
         raise DataError(f"{path} must be a folder with a sub-folder per class: there is none.")
-    folders = sorted(entry for entry in path.iterdir() if entry.is_dir() and not _hidden(entry))
+    folders = sorted(entry for entry in path.iterdir() if entry.is_dir() and not hidden(entry))
     if len(folders) < 2:
         found = f"only {folders[0].name}" if folders else "none"
         raise DataError(
@@ -128,7 +167,7 @@ def _listed(path: Path) -> tuple[dict[str, list[Path]], int]:
     files, others = {}, sum(entry.is_file() for entry in path.iterdir())
     for folder in folders:
         entries = sorted(entry for entry in folder.iterdir() if entry.is_file())
-        kept = [entry for entry in entries if entry.suffix.lower() in ENDINGS and not _hidden(entry)]
+        kept = [entry for entry in entries if entry.suffix.lower() in ENDINGS and not hidden(entry)]
         if not kept:
             raise DataError(
                 f"{folder} must hold the clouds or meshes of a class, files of the kinds {', '.join(ENDINGS)}: "
@@ -139,7 +178,8 @@ def _listed(path: Path) -> tuple[dict[str, list[Path]], int]:
     return files, others
 
 
-def _hidden(path: Path) -> bool:
+def hidden(path: Path) -> bool:
+    """Whether a file or folder is none that people mean, by its name."""
     return path.name.startswith((".", "__MACOSX"))
 
 

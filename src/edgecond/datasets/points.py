@@ -18,14 +18,15 @@ from edgecond.mesh import Mesh
 FAR = 1000  # times its size, and a cloud loses ten of the 24 bits of single precision to the way there
 
 
-def read_cloud(path: Path, width: int) -> Cloud:
+def read_cloud(path: Path, width: int, *, count: int | None = 1024) -> Cloud:
     """The cloud in a file of any kind that `read_points` knows.
 
     Args:
         path: The file.
         width: Of the signal: as many columns as the file has besides x, y and z. A mesh without any has the signal 1.
+        count: See `read_points`.
     """
-    points = read_points(path)
+    points = read_points(path, count=count)
     if not points.names and width == 1 and path.suffix.lower() in MESHES:
         return to_cloud(points, (), path)
     if len(points.names) != width:

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from edgecond.datasets import batch, DataError, folder, smiles, tu
+from edgecond.datasets import batch, DataError, folder, segmented, smiles, tu
 from edgecond.datasets.columns import Task
 from edgecond.datasets.graphs import GraphExamples, Graphs
 from edgecond.datasets.molecule_splits import group_folds, scaffold_split
@@ -85,6 +85,7 @@ def read(
     smiles: str | None = None,
     target: Sequence[str] = (),
     meshes: bool = False,
+    vertices: str | None = None,
     epochs: int | None = None,
     settings: Mapping[str, Any] | None = None,
     **division: Any,
@@ -97,6 +98,8 @@ def read(
         smiles: Column of the SMILES.
         target: Columns to predict.
         meshes: Take meshes as graphs along their edges, instead of sampling points from them.
+        vertices: Column that tells the class of each point, if points are to be classified: the folder may then hold
+            its clouds in any way.
         epochs: Instead of those that fit the data.
         settings: Of `Recipe`, by their dotted names, instead of those that fit the data.
         division: Of `Division`.
@@ -104,9 +107,13 @@ def read(
     path, divided = Path(path), Division(**division)
     if not path.exists():
         raise DataError(f"{path} must be a folder, or a .csv, .zip or .safetensors file: there is none.")
+    if meshes and vertices is not None:
+        raise DataError("points are classified in clouds, and meshes as wholes: got both. Leave one out.")
     if meshes and path.is_file():
         raise DataError(f"meshes are files in a folder with a sub-folder per class: got the file {path}.")
-    if path.suffix.lower() in (".csv", ".gz", ".tsv"):
+    if vertices is not None:
+        found = _points(path, vertices, divided)
+    elif path.suffix.lower() in (".csv", ".gz", ".tsv"):
         found = _molecules(path, smiles, target, divided)
     elif path.suffix.lower() == ".safetensors":
         found = _batch(path, divided)
@@ -134,12 +141,40 @@ def _clouds(path: Path, meshes: bool, division: Division) -> Own:
     said = (
         f"{len(examples)} {'meshes' if meshes else 'clouds'} in {len(examples.classes)} classes: "
         f"{', '.join(examples.classes)}",
-        f"signal: {', '.join(found.columns) or 'none, so 1 everywhere'}{'; normals' if meshes else ''}",
-        f"points{', 1,024 on a mesh,' if meshes else ''} are {spacing:.3g} apart: "
-        "resolutions and radii are multiples of it",
-        *_skipped([sentence for _, sentence in found.skipped]),
+        *_of_clouds(found.columns, spacing, found.skipped, meshes),
     )
     return Own(recipe, (examples.take(train.tolist()), examples.take(test.tolist())), said)
+
+
+def _points(path: Path, column: str, division: Division) -> Own:
+    found = segmented.read(path, column)
+    examples = found.examples
+    if len(examples) < division.folds:
+        raise DataError(
+            f"{path} must hold at least {division.folds} clouds that can be read, one for each fold: it holds "
+            f"{len(examples)}. Ask for fewer folds, or cut the clouds."
+        )
+    spacing = folder.point_spacing(examples.clouds)
+    recipe = for_clouds(_name(path), examples, spacing, dataset="folder", options={"columns": list(found.columns)})
+    train, test = division.of(np.zeros(len(examples), np.int64))
+    counts = np.bincount(examples.ys[examples.ys >= 0].numpy(), minlength=len(examples.classes))
+    told = [f"{name} ({count:,})" for name, count in zip(examples.classes, counts.tolist(), strict=True)]
+    said = (
+        f"{len(examples)} clouds of {len(examples.ys):,} points in {len(examples.classes)} classes: {', '.join(told)}",
+        *_of_clouds(found.columns, spacing, found.skipped),
+    )
+    return Own(recipe, (examples.take(train.tolist()), examples.take(test.tolist())), said)
+
+
+def _of_clouds(
+    columns: Sequence[str], spacing: float, skipped: Sequence[tuple[Path, str]], meshes: bool = False
+) -> list[str]:
+    return [
+        f"signal: {', '.join(columns) or 'none, so 1 everywhere'}{'; normals' if meshes else ''}",
+        f"points{', 1,024 on a mesh,' if meshes else ''} are {spacing:.3g} apart: "
+        "resolutions and radii are multiples of it",
+        *_skipped([sentence for _, sentence in skipped]),
+    ]
 
 
 def _graphs(path: Path, division: Division) -> Own:

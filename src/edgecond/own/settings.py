@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from edgecond.datasets import Examples
+from edgecond.datasets import Examples, PointExamples
 from edgecond.datasets.graphs import GraphExamples
-from edgecond.notation import Architecture, Pooling
+from edgecond.notation import Architecture, GlobalPooling, Layer, Pooling
 from edgecond.recipe import find, Input, Recipe, Train
 
 CLOUDS = "modelnet10/ecc"
@@ -17,14 +17,16 @@ GRAPHS = "nci1/ecc"
 """The row whose settings general graphs have (Section 4.3)."""
 STEPS, BATCH = 4000, 32
 """Training on clouds takes about so many steps of so many clouds, if the paper's 50 to 250 epochs allow it."""
+POINTS = 2**15
+"""Where points are classified, a batch has about so many, and at least one cloud."""
 QUANTITIES_RATE = 0.01
 """Squared errors are not bounded as other losses are, and need a lower rate."""
 UNBALANCED = 3.0
 """Classes count equally if the most frequent occurs this many times as often as the rarest."""
 
 
-def for_clouds(name: str, examples: Examples, spacing: float, **about: Any) -> Recipe:
-    """What to train on clouds.
+def for_clouds(name: str, examples: Examples | PointExamples, spacing: float, **about: Any) -> Recipe:
+    """What to train on clouds; where points are classified, with V in place of global pooling.
 
     Args:
         name: Of the recipe.
@@ -34,15 +36,18 @@ def for_clouds(name: str, examples: Examples, spacing: float, **about: Any) -> R
     """
     row = find(CLOUDS)
     assert row.input is not None
-    unit = spacing / row.input.resolution
-    epochs = int(np.clip(STEPS * BATCH // len(examples), 50, 250))
+    unit, ys = spacing / row.input.resolution, examples.ys.numpy()
+    per_vertex = isinstance(examples, PointExamples)
+    batch = int(np.clip(POINTS * len(examples) // len(ys), 1, BATCH)) if per_vertex else BATCH
+    epochs = int(np.clip(STEPS * batch // len(examples), 50, 250))
     return _like(
         row,
         name=name,
-        network=_network(row.network, len(examples.classes), unit),
+        task="vertices" if per_vertex else "classes",
+        network=_network(row.network, len(examples.classes), unit, per_vertex),
         input=Input(resolution=row.input.resolution * unit, radius=row.input.radius * unit),
-        balanced=_unbalanced(examples.ys.numpy()),
-        train=Train(epochs=epochs, batch=BATCH, rate=row.train.rate, drops=(int(0.6 * epochs), int(0.9 * epochs))),
+        balanced=_unbalanced(ys[ys >= 0]),
+        train=Train(epochs=epochs, batch=batch, rate=row.train.rate, drops=(int(0.6 * epochs), int(0.9 * epochs))),
         orientations=1,
         **about,
     )
@@ -83,16 +88,19 @@ def _like(row: Recipe, **changes: Any) -> Recipe:
     return row.model_copy(update={"paper": (), "folds": 1, "options": {}, **changes})
 
 
-def _network(network: Architecture, outputs: int, unit: float = 1.0) -> Architecture:
-    """The same with other lengths and another number of outputs."""
+def _network(network: Architecture, outputs: int, unit: float = 1.0, per_vertex: bool = False) -> Architecture:
+    """The same with other lengths and another number of outputs; V instead of global pooling for those of vertices."""
+
+    def written(layer: Layer) -> str:
+        match layer:
+            case Pooling(float(resolution), float(radius)):
+                return f"{type(layer).__name__}({resolution * unit:.3g},{radius * unit:.3g})"
+            case GlobalPooling() if per_vertex:
+                return "V"
+        return str(layer)
+
     *layers, _ = network
-    written = [
-        f"{type(layer).__name__}({layer.resolution * unit:.3g},{layer.radius * unit:.3g})"
-        if isinstance(layer, Pooling) and layer.resolution is not None and layer.radius is not None
-        else str(layer)
-        for layer in layers
-    ]
-    return Architecture("-".join([*written, f"FC({outputs})"]))
+    return Architecture("-".join([*map(written, layers), f"FC({outputs})"]))
 
 
 def _unbalanced(ys: np.ndarray) -> bool:

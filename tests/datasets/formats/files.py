@@ -56,12 +56,15 @@ def pcd(
     return header + struct.pack("<II", len(packed), len(plain)) + packed
 
 
-def las(*, form: int = 0, version: str = "1.2", compressed: bool = False, colours: Any = None) -> bytes:
+def las(
+    *, form: int = 0, version: str = "1.2", compressed: bool = False, colours: Any = None, classes: Any = (0, 0, 0, 0)
+) -> bytes:
     """The points with intensities, a millimetre apart from their rounding, by laspy."""
     file = laspy.create(point_format=form, file_version=version)
     file.header.scales, file.header.offsets = [0.001] * 3, [100.0, 0.0, 0.0]
     file.x, file.y, file.z = POINTS.T
     file.intensity = INTENSITY
+    file.classification = classes
     if colours is not None:
         file.red, file.green, file.blue = np.transpose(colours)
     buffer = io.BytesIO()

@@ -13,7 +13,7 @@ import pytest
 
 from edgecond.datasets import DataError
 from edgecond.datasets.formats import ENDINGS, read_points
-from tests.datasets.formats.files import every_kind, INTENSITY, las, OFF, pcd, ply, POINTS, saved
+from tests.datasets.formats.files import every_kind, INTENSITY, las, OFF, pcd, ply, ply_faces, POINTS, saved
 from tests.sentences import refused
 
 Real = Callable[[str], Path]
@@ -181,3 +181,41 @@ def test_a_copy_of_a_real_cloud_with_its_last_half_gone_is_a_sentence(real: Real
         path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
         with pytest.raises(DataError, match=rf"^{path} cannot be read: "):
             read_points(path)
+
+
+def test_a_column_of_classes_is_no_signal(tmp_path: Path):
+    """CloudCompare writes scalar_Label; a class below 0, or none at all, is unknown."""
+    path = tmp_path / "cloud.csv"
+    path.write_text("x,y,z,scalar_Label,i\n0,0,0,3,9\n1,0,0,-7,9\n2,0,0,nan,9\n")
+
+    points = read_points(path, column="label")
+
+    assert points.y.tolist() == [3, -1, -1]
+    assert points.names == ("intensity",)
+
+
+def test_the_vertices_of_a_mesh_have_classes_whatever_its_faces_are(tmp_path: Path):
+    path = tmp_path / "mesh.ply"
+    path.write_bytes(ply(faces=ply_faces("ascii", [0, 1, 2], [1, 2, 3])))
+
+    points = read_points(path, column="intensity")
+
+    assert points.y.tolist() == INTENSITY.tolist()
+    assert len(read_points(path, count=None)) == 4
+    assert len(read_points(path)) == 1024
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "sentence"),
+    [
+        ("label", "0.5", "the classes in its column 'label' must be whole numbers up to 2147483647, and one is 0.5"),
+        ("label", "inf", "the classes in its column 'label' must be whole numbers up to 2147483647, and one is inf"),
+        ("class", "1", "its points must have their classes in a column 'class', and its columns are x, y, z, label"),
+    ],
+)
+def test_a_column_that_tells_no_classes_is_a_sentence(tmp_path: Path, column: str, value: str, sentence: str):
+    path = tmp_path / "cloud.csv"
+    path.write_text(f"x,y,z,label\n0,0,0,{value}\n")
+
+    with refused(f"{path} cannot be read: {sentence}.", DataError):
+        read_points(path, column=column)

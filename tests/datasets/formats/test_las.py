@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import struct
 import sys
+from pathlib import Path
 
 import laspy
 import numpy as np
 import pytest
 
+from edgecond.datasets.formats import read_points
 from edgecond.datasets.formats.las import read
 from tests.datasets.formats.files import INTENSITY, las, POINTS
 from tests.sentences import refused
@@ -113,3 +115,17 @@ def test_without_lazrs_the_extra_to_install_is_named(monkeypatch: pytest.MonkeyP
 
     with refused("compressed scans need lazrs, which is not there: pip install 'edgecond[clouds]'"):
         read(data)
+
+
+@pytest.mark.parametrize(("form", "version"), [(0, "1.2"), (3, "1.2"), (6, "1.4"), (8, "1.4")])
+@pytest.mark.parametrize("compressed", [False, True])
+def test_classes_of_points_are_told_to_those_who_ask(tmp_path: Path, form: int, version: str, compressed: bool):
+    """As laspy wrote them; 0 stands for points that were never classified, by the standard."""
+    path = tmp_path / ("scan.laz" if compressed else "scan.las")
+    path.write_bytes(las(form=form, version=version, compressed=compressed, classes=[2, 0, 6, 2]))
+
+    asked, unasked = read_points(path, column="Classification"), read_points(path)
+
+    assert asked.y.tolist() == [2, -1, 6, 2]
+    assert unasked.y is None
+    assert "classification" not in asked.names + unasked.names

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 import trimesh
 
-from edgecond.datasets.formats.ply import read
+from edgecond.datasets.formats import read_points
+from edgecond.datasets.formats.ply import read, write
 from tests.datasets.formats.files import INTENSITY, ply, ply_faces, POINTS, SQUARE
 from tests.sentences import refused
 
@@ -120,3 +121,17 @@ def test_a_real_bunny_has_the_vertices_and_faces_that_trimesh_reads(real):
     mesh = trimesh.load_mesh(path, process=False)
     np.testing.assert_allclose(np.stack([table.columns[axis] for axis in "xyz"], 1), mesh.vertices)
     np.testing.assert_array_equal(table.triangles, mesh.faces)
+
+
+def test_what_is_written_is_read_back(tmp_path: Path):
+    """By our reader, and by trimesh."""
+    columns = {"x": np.array([0.1, 5e6]), "y": np.zeros(2), "z": np.ones(2), "class": np.array([3, 0])}
+    path = tmp_path / "cloud.ply"
+    path.write_bytes(write({**columns, "probability": np.array([0.25, 1.0])}, ["class 0 is\ncar"]))
+
+    points = read_points(path)
+
+    assert points.positions.tolist() == [[0.1, 0, 1], [5e6, 0, 1]]
+    assert (points.names, points.signal.tolist()) == (("class", "probability"), [[3, 0.25], [0, 1]])
+    assert b"\ncomment class 0 is car\n" in path.read_bytes()
+    np.testing.assert_allclose(trimesh.load(path).vertices, points.positions)

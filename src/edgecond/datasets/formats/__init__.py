@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from edgecond.datasets._files import DataError
 from edgecond.datasets.formats.surface import draw
-from edgecond.datasets.formats.table import Table, Triangles
+from edgecond.datasets.formats.table import Table, Triangles, usual
 
 __all__ = ["ENDINGS", "MESHES", "Points", "Surface", "read_points", "read_surface"]
 
@@ -38,6 +38,7 @@ _READERS = {
 }
 ENDINGS = tuple(sorted(_READERS))
 P = TypeVar("P", bound="Points")
+_MOST_CLASS = 2**31 - 1  # what a PLY can be given
 _MOST = float(np.finfo(np.float32).max)  # what a network can be given
 
 
@@ -50,11 +51,13 @@ class Points:
         signal: What else the file tells of each point, as it stands there: colours from 0 to 255 are not scaled.
         names: Of the columns of the signal, as `("intensity",)` or `("red", "green", "blue")`. Columns of a table
             without names are called `column 4` and so on.
+        y: If a column of classes was asked for, the class of each point as the file numbers it, -1 where it is unknown.
     """
 
     positions: Float[np.ndarray, "n 3"]
     signal: Float[np.ndarray, "n k"]
     names: tuple[str, ...]
+    y: Int[np.ndarray, " n"] | None = field(default=None, kw_only=True)
 
     def __len__(self) -> int:
         return len(self.positions)
@@ -71,7 +74,7 @@ class Surface(Points):
     triangles: Triangles
 
 
-def read_points(path: Path, *, count: int = 1024, seed: int = 0) -> Points:
+def read_points(path: Path, *, count: int | None = 1024, seed: int = 0, column: str | None = None) -> Points:
     """The points in a file, known by its ending, one of `ENDINGS`.
 
     The points of a cloud are taken as they are. A mesh is sampled evenly over its surface (Section 4.2), and what it
@@ -80,18 +83,20 @@ def read_points(path: Path, *, count: int = 1024, seed: int = 0) -> Points:
 
     Args:
         path: The file.
-        count: Points to sample from a mesh.
+        count: Points to sample from a mesh; none for its vertices, whatever its faces are.
         seed: Of the sampling.
+        column: Holds the classes of points, which are then no signal: whole numbers, of which those below 0 are
+            unknown. A mesh has them at its vertices.
     """
 
     def sampled(data: bytes, surface: Surface) -> Points:
-        if not len(surface.triangles):
+        if count is None or column is not None or not len(surface.triangles):
             return surface
         generator = np.random.default_rng([seed, zlib.crc32(data)])
         sample = draw(surface.positions, surface.triangles, count, generator)
         return Points(sample.of(surface.positions), sample.of(surface.signal), surface.names)
 
-    return _opened(path, sampled)
+    return _opened(path, sampled, column)
 
 
 def read_surface(path: Path) -> Surface:
@@ -107,7 +112,7 @@ def read_surface(path: Path) -> Surface:
     return _opened(path, with_faces)
 
 
-def _opened(path: Path, use: Callable[[bytes, Surface], P]) -> P:
+def _opened(path: Path, use: Callable[[bytes, Surface], P], column: str | None = None) -> P:
     """What is made of a file's bytes and of what they tell; whatever is wrong with them is a sentence."""
     reader = _READERS.get(path.suffix.lower())
     if reader is None:
@@ -118,7 +123,9 @@ def _opened(path: Path, use: Callable[[bytes, Surface], P]) -> P:
     read = getattr(import_module(f"{__name__}.{module}"), function)
     try:
         data = path.read_bytes()
-        return use(data, _checked(read(data)))
+        table = read(data)
+        y = None if column is None else _classes(table, usual(column))
+        return use(data, _checked(table, y))
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or error}.") from error
     except (ValueError, OverflowError, MemoryError, RecursionError) as error:
@@ -126,7 +133,22 @@ def _opened(path: Path, use: Callable[[bytes, Surface], P]) -> P:
         raise DataError(f"{path} cannot be read: {reason}.") from error
 
 
-def _checked(table: Table) -> Surface:
+def _classes(table: Table, column: str) -> Int[np.ndarray, " n"]:
+    """The classes in a column, which is taken from the table."""
+    numbers = table.columns.pop(column, table.asked.get(column))
+    if numbers is None or column in ("x", "y", "z"):
+        has = ", ".join([*table.columns, *table.asked]) or "none"
+        raise ValueError(f"its points must have their classes in a column {column!r}, and its columns are {has}")
+    numbers = np.where(np.isnan(numbers), -1, numbers)
+    wrong = numbers[(numbers != np.floor(numbers)) | (numbers > _MOST_CLASS)]
+    if len(wrong):
+        raise ValueError(
+            f"the classes in its column {column!r} must be whole numbers up to {_MOST_CLASS}, and one is {wrong[0]}"
+        )
+    return np.maximum(numbers, -1).astype(np.int64)
+
+
+def _checked(table: Table, y: Int[np.ndarray, " n"] | None) -> Surface:
     """The columns of a table: x, y and z, and others; all numbers finite, and all corners among the points."""
     for axis in "xyz":
         if axis not in table.columns:
@@ -149,7 +171,7 @@ def _checked(table: Table) -> Surface:
             raise ValueError(
                 f"its faces must be of the vertices 0 to {len(positions) - 1}, and one has the vertex {wrong[0]}"
             )
-    return Surface(positions, signal, names, table.triangles)
+    return Surface(positions, signal, names, table.triangles, y=y)
 
 
 def _stacked(table: Table, names: tuple[str, ...]) -> Float[np.ndarray, "n k"]:

@@ -20,7 +20,8 @@ _RECORD = struct.Struct("<2x16sHH32x")  # before each variable length record: wh
 def read(data: bytes) -> Table:
     """Positions, the intensity, and the colours in formats that have them; versions 1.0 to 1.4.
 
-    Nothing else: the classes of points, above all, are often what is to be predicted.
+    The classes of points, which are often what is to be predicted, are given as `classification` to those who ask:
+    -1 for points that were never classified, which the format calls 0. Nothing else.
     """
     if data[:4] != b"LASF" or len(data) < _HEADER:
         raise ValueError("it must begin with the header of a LAS file, and does not")
@@ -38,13 +39,14 @@ def read(data: bytes) -> Table:
         )
     points = _decompressed(data, start, head, records, count, size) if compressed else data[start:]
     colours = _COLOURS.get(kind, 0)
+    byte, mask = (15, 31) if kind < 6 else (16, 255)  # of the class, which has five bits in older formats
     rows = np.frombuffer(
         points,
         np.dtype(
             {
-                "names": ["position", "intensity", "colours"],
-                "formats": [("<i4", 3), "<u2", ("<u2", 3)],
-                "offsets": [0, 12, colours],
+                "names": ["position", "intensity", "colours", "class"],
+                "formats": [("<i4", 3), "<u2", ("<u2", 3), "u1"],
+                "offsets": [0, 12, colours, byte],
                 "itemsize": size,
             }
         ),
@@ -55,7 +57,8 @@ def read(data: bytes) -> Table:
     columns = dict(zip("xyz", positions.T, strict=True)) | {"intensity": rows["intensity"]}
     if colours:
         columns |= dict(zip(("red", "green", "blue"), rows["colours"].T, strict=True))
-    return Table(columns)
+    classes = (rows["class"] & mask).astype(np.int64)
+    return Table(columns, asked={"classification": np.where(classes, classes, -1)})
 
 
 def _decompressed(data: bytes, start: int, head: int, records: int, count: int, size: int) -> bytearray:

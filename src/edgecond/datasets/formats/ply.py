@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -56,6 +57,23 @@ def read(data: bytes) -> Table:
     columns = named((name, np.array(rows)) for name, rows in vertices.items() if np.ndim(rows[:1]) == 1)
     polygons = [rows for name, rows in found.get("face", {}).items() if name in _CORNERS]
     return Table(columns, fans(polygons[0]) if polygons else fans([]))
+
+
+def write(columns: Mapping[str, np.ndarray], comments: Sequence[str] = ()) -> bytes:
+    """A binary file of a cloud with these columns, x, y and z among them; whole numbers have 4 bytes, others 8."""
+    kinds = {name: "i4" if column.dtype.kind in "iu" else "f8" for name, column in columns.items()}
+    rows = np.empty(len(columns["x"]), np.dtype([(name, f"<{kind}") for name, kind in kinds.items()]))
+    for name, column in columns.items():
+        rows[name] = column
+    header = [
+        "ply",
+        "format binary_little_endian 1.0",
+        *[f"comment {' '.join(comment.split())}" for comment in comments],
+        f"element vertex {len(rows)}",
+        *[f"property {'int' if kind == 'i4' else 'double'} {name}" for name, kind in kinds.items()],
+        "end_header",
+    ]
+    return "".join(f"{line}\n" for line in header).encode("ascii", "backslashreplace") + rows.tobytes()
 
 
 def _header(data: bytes) -> tuple[bool, list[_Element], bytes]:

@@ -16,22 +16,28 @@ _SHORT = {"r": "red", "g": "green", "b": "blue", "i": "intensity"}
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Columns of a number per point, or per vertex of the triangles."""
+    """Columns of a number per point, or per vertex of the triangles; some are `asked` for by name, or are not seen."""
 
     columns: dict[str, np.ndarray]
     triangles: Triangles = field(default_factory=lambda: np.empty((0, 3), np.int64))
+    asked: dict[str, np.ndarray] = field(default_factory=dict)
 
 
 def named(pairs: Iterable[tuple[str, np.ndarray]]) -> dict[str, np.ndarray]:
-    """Columns by their usual names: `R`, `diffuse_red` and `scalar_Red` are all `red`."""
+    """Columns by their usual names."""
     columns: dict[str, np.ndarray] = {}
     for title, column in pairs:
-        name = title.strip(" \t\"'").casefold().removeprefix("scalar_").removeprefix("diffuse_")
-        name = _SHORT.get(name, name)
+        name = usual(title)
         if name in columns:
             raise ValueError(f"its columns must have different names, and two are called {name!r}")
         columns[name] = column
     return columns
+
+
+def usual(title: str) -> str:
+    """The usual name of a column: `R`, `diffuse_red` and `scalar_Red` are all `red`."""
+    name = title.strip(" \t\"'").casefold().removeprefix("scalar_").removeprefix("diffuse_")
+    return _SHORT.get(name, name)
 
 
 def unnamed(rows: np.ndarray) -> dict[str, np.ndarray]:

@@ -7,7 +7,7 @@ import math
 import pytest
 import torch
 
-from edgecond.objective import balanced, ONE_CLASS, Quantities, standardised, YesOrNo
+from edgecond.objective import balanced, ONE_CLASS, OneClass, Quantities, standardised, YesOrNo
 
 NAN = float("nan")
 
@@ -53,11 +53,6 @@ def test_vertices_of_unknown_class_count_for_nothing():
     assert balanced(torch.tensor([0, 0, 0, 1, -1, -1]), 2).weights == pytest.approx((2 / 3, 2))
 
 
-@pytest.mark.parametrize("objective", [ONE_CLASS, balanced(torch.tensor([0, 1]), 2)])
-def test_a_batch_without_any_known_class_has_no_loss(objective):
-    assert loss(objective.measure(torch.ones(2, 2), torch.tensor([-1, -1]))) == 0
-
-
 def test_a_class_that_never_occurs_has_a_finite_weight():
     assert balanced(torch.tensor([0, 0]), 2).weights == pytest.approx((0.5, 1))
 
@@ -99,8 +94,18 @@ def test_standardised_quantities_take_mean_and_deviation_of_what_is_known():
     assert objective.scale == (1, 1, 1)
 
 
-@pytest.mark.parametrize("objective", [YesOrNo(), Quantities((0.0,), (1.0,))])
-def test_a_batch_without_any_answer_has_no_loss(objective):
-    found = objective.measure(torch.ones(2, 1), torch.full((2, 1), NAN))
+OBJECTIVES = [YesOrNo(), Quantities((0.0,), (1.0,)), ONE_CLASS, balanced(torch.tensor([0, 1]), 2)]
 
-    assert loss(found) == 0
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_shares_of_a_batch_add_up_to_it_even_if_one_has_no_answer(objective):
+    """Several processes have a share each (torchrun)."""
+    classes = isinstance(objective, OneClass)
+    scores = torch.randn(6, 2 if classes else 1, generator=torch.Generator().manual_seed(0))
+    y = torch.tensor([-1, -1, -1, 0, 1, 1]) if classes else torch.tensor([NAN, NAN, NAN, 0, 1, 1])[:, None]
+
+    whole, parts = objective.measure(scores, y), [objective.measure(scores[r], y[r]) for r in ([0, 1, 2], [3, 4, 5])]
+
+    assert [float(number) for number in parts[0]] == [0, 0, 0, 0]
+    for total, *of_shares in zip(whole, *parts, strict=True):
+        assert float(sum(of_shares)) == pytest.approx(float(total))

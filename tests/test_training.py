@@ -129,6 +129,20 @@ def test_a_loss_that_is_not_finite_stops_with_its_batch_named():
         list(run.steps(batches))
 
 
+def test_a_batch_of_which_nothing_is_known_teaches_nothing():
+    """No loss and no gradient; without weight decay, the weights stay."""
+    run = training(epochs=1, weight_decay=0.0)
+    before = {name: parameter.clone() for name, parameter in run.network.named_parameters()}
+    batches = Batches()
+    for sample in batches.samples:
+        sample.y.fill_(-1)
+
+    steps = list(run.steps(batches))
+
+    assert [(step.loss, step.figure, step.count) for step in steps] == [(0, 0, 0)] * 3
+    assert all(torch.equal(parameter, before[name]) for name, parameter in run.network.named_parameters())
+
+
 def test_mixed_seeds_differ_in_every_place():
     assert len({mix(a, b, c) for a in range(5) for b in range(5) for c in range(5)}) == 125
     assert all(0 <= mix(a) < 2**63 for a in (0, 1, 2**40))

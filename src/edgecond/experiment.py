@@ -161,7 +161,8 @@ class Run:
 
     def _end_epoch(self, step: Step) -> None:
         loss, figure, count = self.sums
-        means = {"loss": loss / count, self.training.objective.figure: figure / count}
+        known = count or 1.0
+        means = {"loss": loss / known, self.training.objective.figure: figure / known}
         about = {"rate": step.rate, "seconds": round(self.seconds, 1)}
         self.history.append({"epoch": step.epoch + 1, **means, **about})
         self.sums = [0.0, 0.0, 0.0]

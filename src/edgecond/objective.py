@@ -10,7 +10,10 @@ from torch import nn, Tensor
 
 
 class Measured(NamedTuple):
-    """Sums over the examples of a batch: the loss is `losses / weight`, what people watch is `figure / known`."""
+    """Sums over the examples of a batch: the loss is `losses / weight`, what people watch is `figure / known`.
+
+    Both are 0 / 0 where nothing is known. Sums of the shares that processes have are the sums of the whole.
+    """
 
     losses: Tensor
     weight: Tensor
@@ -33,8 +36,8 @@ class OneClass:
         weights = scores.new_tensor(self.weights) if self.weights else None
         losses = nn.functional.cross_entropy(scores, y, weights, ignore_index=-1, reduction="sum")
         known = y[y >= 0]
-        count = scores.new_tensor(max(len(known), 1))
-        weight = count if weights is None or not len(known) else weights[known].sum()
+        count = scores.new_tensor(len(known))
+        weight = count if weights is None else weights[known].sum()
         return Measured(losses, weight, (scores.argmax(1) == y).sum(), count)
 
     def outputs(self, scores: Tensor) -> Tensor:
@@ -53,7 +56,7 @@ class YesOrNo:
         answers, given = scores[known], y[known].to(scores.dtype)
         losses = nn.functional.binary_cross_entropy_with_logits(answers, given, reduction="sum")
         count = known.sum().to(scores.dtype)
-        return Measured(losses, count.clamp(min=1), ((answers > 0) == (given > 0.5)).sum(), count.clamp(min=1))
+        return Measured(losses, count, ((answers > 0) == (given > 0.5)).sum(), count)
 
     def outputs(self, scores: Tensor) -> Tensor:
         """The probability of yes for each question."""
@@ -77,7 +80,7 @@ class Quantities:
         known, scale = ~y.isnan(), scores.new_tensor(self.scale).expand_as(scores)
         errors = (self.outputs(scores) - y.to(scores.dtype))[known]
         losses = (errors / scale[known]).square().sum()
-        count = known.sum().to(scores.dtype).clamp(min=1)
+        count = known.sum().to(scores.dtype)
         return Measured(losses, count, errors.detach().square().sum(), count)
 
     def outputs(self, scores: Tensor) -> Tensor:

@@ -144,6 +144,7 @@ class Training:
             scores = self._joined(sample.x, sample.pyramid)
         losses, *others = self.objective.measure(scores, sample.y)
         summed, weight, figure, count = parallel.total(torch.stack([losses.detach(), *others])).tolist()
+        weight = weight or 1.0  # a batch of which nothing is known teaches nothing
         if not math.isfinite(summed):
             raise NonFiniteLossError(
                 f"the loss must stay finite: it is {summed} in epoch {epoch + 1}, batch {batch + 1}. "

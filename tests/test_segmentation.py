@@ -97,7 +97,9 @@ class TestClouds:
             (scenes[0].test.ys == 0).sum()
         )
         assert page.exit_code == 0, page.output
-        assert "Mean intersection over union" in (scenes[1] / "report.html").read_text(encoding="utf-8")
+        written = (scenes[1] / "report.html").read_text(encoding="utf-8")
+        assert "Mean intersection over union" in written
+        assert "Test vertices by true class" in written
 
 
 def test_points_of_unknown_class_are_not_learned(tmp_path):
@@ -245,6 +247,8 @@ class TestOwnData:
             DataError,
         ):
             own.read(folder, vertices="label", folds=11)
+        with refused("points are classified in clouds, and meshes as wholes: got both. Leave one out.", DataError):
+            own.read(folder, vertices="label", meshes=True)
         with pytest.raises(DataError, match=r"of 10 there is none, .* in a column 'kind', and its columns are x, y, z"):
             own.read(folder, vertices="kind")
         with refused(

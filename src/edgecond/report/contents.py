@@ -73,6 +73,8 @@ class Contents:
                 return answers(self.model, self.test, np.mean(self.scores, axis=0))
             case "quantities":
                 return quantities(self.model, self.test, np.mean(self.scores, axis=0))
+            case "vertices":
+                return self._classes("vertices")
         return [*self._classes(), self._mistakes()]
 
     def _headline(self) -> str:
@@ -101,23 +103,23 @@ class Contents:
         lead = "What was measured on the training examples while the network learned them, and the learning rate."
         return section("Learning", lead, figures(panels))
 
-    def _classes(self) -> list[str]:
+    def _classes(self, what: str = "examples") -> list[str]:
         from sklearn.metrics import precision_recall_fscore_support
 
         y, classes = self.test.ys.numpy(), self.model.classes
-        counts = evaluation.confusion(y, self.predicted, len(classes))
-        panel = Panel(
-            confusion(counts, classes), "Test examples by true class (row) and the class they were taken for."
-        )
+        known = y >= 0 if what == "vertices" else slice(None)
+        y, predicted = y[known], self.predicted[known]
+        counts = evaluation.confusion(y, predicted, len(classes))
+        panel = Panel(confusion(counts, classes), f"Test {what} by true class (row) and the class they were taken for.")
         looks = f"the one that most of {len(self.scores)} looks favour" if len(self.scores) > 1 else "the likeliest"
-        every = precision_recall_fscore_support(y, self.predicted, labels=range(len(classes)), zero_division=0)
+        every = precision_recall_fscore_support(y, predicted, labels=range(len(classes)), zero_division=0)
         rows = [
             [name, *map(percent, (precision, recall, f1)), f"{count:,}"]
             for name, precision, recall, f1, count in zip(classes, *every, strict=True)
         ]
-        lead = "Precision, recall and their harmonic mean, F1, of each class in per cent, and its test examples."
+        lead = f"Precision, recall and their harmonic mean, F1, of each class in per cent, and its test {what}."
         return [
-            section("Confusion", f"The class that an example is taken for is {looks}.", figures([panel], wide=True)),
+            section("Confusion", f"The class that {what} are taken for is {looks}.", figures([panel], wide=True)),
             section("Classes", lead, table(["Class", "Precision", "Recall", "F1", "Count"], rows)),
         ]
 

@@ -212,7 +212,7 @@ class TestOwnData:
         trained = CliRunner().invoke(app, ["train", str(folder), *words])
         evaluated = CliRunner().invoke(app, ["evaluate", run])
         rows = CliRunner().invoke(app, ["predict", run, str(folder / "0.csv"), str(folder / "1.ply")])
-        files = CliRunner().invoke(app, ["predict", run, str(folder), "--out", str(tmp_path / "out")])
+        files = CliRunner().invoke(app, ["predict", run, str(folder), "--ply", str(tmp_path / "out")])
 
         assert trained.exit_code == 0, trained.output
         assert trained.output.splitlines()[-2] == evaluated.output.splitlines()[-1]
@@ -233,11 +233,11 @@ class TestOwnData:
         learned, _ = datasets.load("synthetic", train=6, test=6, points=50)
         Model.new(find("synthetic/ecc"), learned, 0).save(tmp_path / "model.safetensors")
 
-        answer = CliRunner().invoke(app, ["predict", str(tmp_path), "cloud.npy", "--out", "out"])
+        answer = CliRunner().invoke(app, ["predict", str(tmp_path), "cloud.npy", "--ply", "out"])
 
         assert (answer.exit_code, answer.output) == (
             2,
-            "--out is for models that classify points: synthetic/ecc is none.\n",
+            "a PLY is for models that classify points: synthetic/ecc is none. Leave --ply out.\n",
         )
 
     def test_a_folder_that_cannot_be_learned_is_a_sentence(self, folder: Path, tmp_path: Path):

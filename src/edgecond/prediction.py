@@ -32,6 +32,8 @@ Progress = Callable[[int, int | None], None]
 def columns(model: Model, every: bool = False, ply: Path | None = None) -> list[str]:
     """The names of what is said of each example, in order."""
     if ply is not None:
+        if model.recipe.task != "vertices":
+            raise DataError(f"a PLY is for models that classify points: {model.recipe.name} is none. Leave --ply out.")
         return ["file", "written"]
     of_cloud = ["file", "point"] if model.recipe.task == "vertices" else ["file"]
     place = of_cloud if model.recipe.input else ["file", *(["row", "smiles"] if _of_molecules(model) else ["graph"])]
@@ -110,8 +112,6 @@ def _written(
     model: Model, files: Sequence[Path], looks: int, to: Path, report: Report, progress: Progress
 ) -> Iterator[Row]:
     """The file where it is said of the points of each cloud."""
-    if model.recipe.task != "vertices":
-        raise DataError(f"a PLY is for models that classify points: {model.recipe.name} is none. Leave --ply out.")
     taken: dict[Path, Path] = {}
     for path, output in _each(model, files, looks, report, progress):
         target = to / f"{path.name}.ply"

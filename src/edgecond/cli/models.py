@@ -168,6 +168,7 @@ _SAID: dict[str, type | tuple[type, ...]] = {
     "smiles": (str, type(None)),
     "target": list,
     "meshes": bool,
+    "vertices": (str, type(None)),
     "scaffold": bool,
     "group": (str, type(None)),
     "folds": int,

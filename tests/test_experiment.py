@@ -215,3 +215,16 @@ def test_graphs_are_trained_and_tested_from_file_to_record(tmp_path, monkeypatch
     assert len(record["pyramids"]) == len(record["data"]) == 64
     assert {"accuracy", "accuracy_votes", "accuracy_scores"} <= record["metrics"].keys()
     assert record["metrics"]["train_accuracy"] > 0.75  # two of three graphs are of one class
+
+
+def test_a_run_without_a_directory_learns_the_same_and_writes_nothing(recipe, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    kept = train(recipe, epochs=2, directory=tmp_path / "run")
+    (written,) = tmp_path.iterdir()
+
+    found = train(recipe, epochs=2, directory=None)
+
+    assert list(tmp_path.iterdir()) == [written]
+    assert [epoch["loss"] for epoch in found.history] == [epoch["loss"] for epoch in kept.history]
+    for one, other in zip(found.model.network.parameters(), kept.model.network.parameters(), strict=True):
+        torch.testing.assert_close(one, other, rtol=0, atol=0)

@@ -10,7 +10,7 @@ from edgecond.datasets import DataError
 from edgecond.datasets.graphs import GraphExamples
 from edgecond.model import Model
 from edgecond.notation import Architecture
-from edgecond.recipe import find
+from edgecond.recipe import find, RecipeError
 from tests.pyramids import random_graphs
 from tests.sentences import refused
 
@@ -71,6 +71,18 @@ def test_a_model_says_how_it_was_made(tmp_path):
     assert about["data"] == train.digest
     assert about["recipe"]["network"] == str(find("synthetic/ecc").network)
     assert about["versions"]["torch"] == torch.__version__
+
+
+def test_a_network_without_an_output_for_each_class_is_refused():
+    train, _ = datasets.load("synthetic", train=6, test=6, points=50)
+    recipe = find("synthetic/ecc").model_copy(update={"network": Architecture("C(4)-GAP-FC(5)")})
+
+    with refused(
+        "a network must end with an output for each of sphere, cube, cylinder, cone, torus, plane: "
+        "C(4)-GAP-FC(5) has 5. End it with FC(6).",
+        RecipeError,
+    ):
+        Model.new(recipe, train, 0)
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from edgecond.checkpoint import CheckpointError, load_checkpoint, save_checkpoin
 from edgecond.convolution import native
 from edgecond.graph import Sample
 from edgecond.model import FILE, Learnable, Model, settings, versions
-from edgecond.preparation import Progress
+from edgecond.preparation import Progress, unseen
 from edgecond.recipe import Recipe
 from edgecond.samples import Batches
 from edgecond.training import Schedule, Step, Training
@@ -86,7 +86,7 @@ class Run:
     """A run on its way, in a directory of its own: checkpoint, log of the epochs, and the model when it is trained.
 
     Attributes:
-        directory: Where it is kept.
+        directory: Where it is kept; none for a run that is not.
         settings: What it is made of; a checkpoint is taken up by a run of the same settings alone.
         training: The network, and where it stands.
         seconds: Spent so far.
@@ -94,7 +94,7 @@ class Run:
         sums: Loss, figure and examples of the epoch that has not.
     """
 
-    directory: Path
+    directory: Path | None
     settings: dict[str, Any]
     training: Training
     seconds: float = 0.0
@@ -103,6 +103,7 @@ class Run:
 
     @property
     def checkpoint(self) -> Path:
+        assert self.directory is not None
         return self.directory / "checkpoint.safetensors"
 
     def take_up(self) -> None:
@@ -148,15 +149,14 @@ class Run:
                 self.save()
                 saved = time.monotonic()
             if not go_on and not self.training.finished:
-                raise Interrupted(
-                    f"stopped in epoch {step.epoch + 1}; saved in {self.directory}, the same command goes on."
-                )
+                where = f"saved in {self.directory}, the same command goes on" if self.directory else "nothing is kept"
+                raise Interrupted(f"stopped in epoch {step.epoch + 1}; {where}.")
 
     def save(self) -> None:
         """Write the checkpoint."""
         tensors, position = self.training.state()
         about = {name: getattr(self, name) for name in KEPT}
-        if parallel.rank() == 0:
+        if self.directory is not None and parallel.rank() == 0:
             save_checkpoint(self.checkpoint, tensors, about | {"position": position})
 
     def _end_epoch(self, step: Step) -> None:
@@ -171,7 +171,7 @@ class Run:
     def _log(self) -> None:
         """One line of JSON for each epoch so far."""
         lines = "".join(json.dumps(epoch) + "\n" for epoch in self.history)
-        if parallel.rank() == 0:
+        if self.directory is not None and parallel.rank() == 0:
             write_whole(self.directory / "log.jsonl", lines.encode())
 
 
@@ -195,13 +195,14 @@ def train(
     fold: int = 0,
     seed: int = 0,
     *,
-    directory: Path,
+    directory: Path | None,
     epochs: int | None = None,
     workers: int = 0,
     anew: bool = False,
     observe: Observer = lambda step, batches, epochs: True,
-    progress: Progress = lambda done, total: None,
+    progress: Progress = unseen,
     parts: tuple[Learnable, Learnable] | None = None,
+    device: torch.device | None = None,
 ) -> Trained:
     """Train a recipe's network on all folds but one; a run that was stopped is taken up where it stood.
 
@@ -209,27 +210,28 @@ def train(
         recipe: What to train on what.
         fold: The test fold, from 0.
         seed: Of everything random.
-        directory: Of checkpoint, log and model.
+        directory: Of checkpoint, log and model; none to keep nothing, not even the pyramids of graphs.
         epochs: Instead of the recipe's.
         workers: Processes that build batches ahead.
         anew: Begin from the beginning, whatever is in the directory.
         observe: Called after every step; the run stops, saved, when it returns False.
         progress: Called while the pyramids of graphs are computed.
         parts: Training and test examples instead of those that the recipe names.
+        device: Instead of a GPU if there is one.
     """
     examples, test = parts or datasets.load(recipe.dataset, fold, **recipe.options)
     with parallel.first_alone():  # pyramids of graphs are computed once, and then read from the cache
-        model = Model.new(recipe, examples, seed, progress)
-    model.network.to(parallel.device())
+        model = Model.new(recipe, examples, seed, progress, passing=directory is None)
+    model.network.to(device or parallel.device())
     batches = model.batches(examples, seed, (parallel.rank(), parallel.ranks()))
     schedule = Schedule(epochs or recipe.train.epochs, recipe.train.rate, recipe.train.drops)
     made_of = {"recipe": settings(recipe), "data": examples.digest, "fold": fold, "seed": seed}
     run = Run(directory, made_of, Training(model.network, schedule, seed, objective=model.objective))
-    if not anew:
+    if directory is not None and not anew:
         run.take_up()
     run.learn(Ahead(batches, workers), observe)
     model.about.update(fold=fold, epochs=schedule.epochs)
-    if parallel.rank() == 0:
+    if directory is not None and parallel.rank() == 0:
         model.save(directory / FILE)
     return Trained(model, test, run.history, run.seconds)
 

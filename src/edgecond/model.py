@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -21,12 +21,14 @@ from edgecond.datasets import DataError, Examples, PointExamples
 from edgecond.datasets.graphs import GraphExamples
 from edgecond.graph import Cloud, Sample
 from edgecond.network import Network
+from edgecond.notation import FC
 from edgecond.objective import balanced, Objective, OneClass, Quantities, standardised, YesOrNo
-from edgecond.preparation import Preparation, preparation, Progress, restored
-from edgecond.recipe import first_fault, Recipe
+from edgecond.preparation import GraphPreparation, Preparation, preparation, Progress, restored, unseen
+from edgecond.recipe import first_fault, Recipe, RecipeError
 from edgecond.samples import Batches
 
 FILE = "model.safetensors"
+SHOWN = 10  # classes in a sentence
 OWN = ("folder", "smiles", "tu", "batch")
 """What a recipe calls data of one's own: clouds, molecules and graphs."""
 Learnable = Examples | PointExamples | GraphExamples
@@ -61,7 +63,9 @@ class Model:
     about: dict[str, Any]
 
     @staticmethod
-    def new(recipe: Recipe, examples: Learnable, seed: int, progress: Progress = lambda done, total: None) -> Model:
+    def new(
+        recipe: Recipe, examples: Learnable, seed: int, progress: Progress = unseen, *, passing: bool = False
+    ) -> Model:
         """An untrained one for such examples, its parameters drawn from the seed.
 
         Args:
@@ -69,8 +73,16 @@ class Model:
             examples: To learn from.
             seed: What the parameters depend on.
             progress: Called while the pyramids of graphs are computed.
+            passing: Of `GraphPreparation`.
         """
-        made = preparation(recipe, examples, progress)
+        outputs, classes = recipe.network.classes, examples.classes
+        if outputs != len(classes):
+            told = ", ".join(classes[:SHOWN]) + (", ..." if len(classes) > SHOWN else "")
+            raise RecipeError(
+                f"a network must end with an output for each of {told}: {recipe.network} has {outputs or 'none'}. "
+                f"End it with FC({len(classes)})."
+            )
+        made = preparation(recipe, examples, progress, passing)
         sample = made.look(examples, 0, 1).sample([0], 0)
         widths = _widths(sample)
         with torch.random.fork_rng():
@@ -81,7 +93,20 @@ class Model:
 
     def batches(self, examples: Learnable, seed: int, share: tuple[int, int] = (0, 1)) -> Batches:
         """What to learn from: the examples in random order, changed or expanded where the recipe says so."""
-        return Batches(self.preparation.training(examples, seed), self.recipe.train.batch, seed=seed, share=share)
+        recipe, source = self.recipe, self.preparation.training(examples, seed)
+        batches = Batches(source, recipe.train.batch, seed=seed, share=share)
+        if len(source) < 2 * len(batches) and sum(isinstance(layer, FC) for layer in recipe.network) > 1:
+            raise RecipeError(
+                f"batch normalisation after FC needs two examples or more in a batch: {len(source)} examples in "
+                f"{len(batches)} batches have less. Choose larger batches."
+            )
+        return batches
+
+    def passing(self) -> Model:
+        """The same model, which keeps nothing of the graphs that it sees."""
+        if not isinstance(self.preparation, GraphPreparation):
+            return self
+        return replace(self, preparation=replace(self.preparation, passing=True))
 
     def scores(
         self, examples: Learnable | Sequence[tuple[Cloud, int]], looks: int | None = None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -74,9 +73,9 @@ def predictions(
     if model.recipe.input is not None:
         found = _clouds(model, files, looks or 1, report, progress)
     elif _of_molecules(model):
-        found = _molecules(_passing(model), files, looks, column, report, progress)
+        found = _molecules(model.passing(), files, looks, column, report, progress)
     else:
-        found = _graphs(_passing(model), files, looks, report, progress)
+        found = _graphs(model.passing(), files, looks, report, progress)
     for place, output in found:
         if np.isfinite(output).all():
             yield place | _told(model, output, every)
@@ -197,12 +196,6 @@ def _scored(
 
 def _of_molecules(model: Model) -> bool:
     return model.recipe.dataset == "smiles"
-
-
-def _passing(model: Model) -> Model:
-    """The model, which keeps nothing of the graphs that it sees."""
-    assert isinstance(model.preparation, GraphPreparation)
-    return replace(model, preparation=replace(model.preparation, passing=True))
 
 
 def _molecules(

@@ -44,17 +44,23 @@ class Preparation(Protocol):
         """Samples to predict from: one of several looks at each example."""
 
 
-def preparation(recipe: Recipe, examples: Examples | PointExamples | GraphExamples, progress: Progress) -> Preparation:
+def preparation(
+    recipe: Recipe,
+    examples: Examples | PointExamples | GraphExamples,
+    progress: Progress,
+    passing: bool = False,
+) -> Preparation:
     """The one for such examples.
 
     Args:
         recipe: Says how.
         examples: To learn from. A one-hot label of clouds has an element for each offset in the first of them.
         progress: Called while the pyramids of graphs are computed.
+        passing: Of `GraphPreparation`.
     """
     if isinstance(examples, GraphExamples):
         names = {name: torch.from_numpy(getattr(examples.graphs, name).astype(np.int64)) for name in VALUES}
-        return GraphPreparation(recipe, progress, names | (_units(examples) if recipe.standardised else {}))
+        return GraphPreparation(recipe, progress, names | (_units(examples) if recipe.standardised else {}), passing)
     made = CloudPreparation.of(recipe)
     if recipe.labels != "one-hot":
         return made
@@ -123,6 +129,10 @@ class CloudPreparation:
         return CloudSource(examples, self.builder, partial(_turned, turn=number, turns=looks))
 
 
+def unseen(done: int, total: int) -> None:
+    """Progress that nobody watches."""
+
+
 @dataclass(frozen=True, eq=False)
 class GraphPreparation:
     """Graphs have several pyramids, all for training, and one for each look (Sections 3.5 and 4.3).
@@ -137,7 +147,7 @@ class GraphPreparation:
     """
 
     recipe: Recipe
-    progress: Progress = lambda done, total: None
+    progress: Progress = unseen
     tensors: Mapping[str, Tensor] = field(default_factory=dict)
     passing: bool = False
     _made: dict[str, Pyramids] = field(default_factory=dict, init=False, repr=False)
@@ -202,6 +212,9 @@ class GraphPreparation:
             made = pyramids(_in_units(graphs, self.tensors), levels, copies, alone=True)
             self._latest[:] = graphs, made
         return self._latest[1]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"progress": unseen, "_made": {}, "_latest": []}  # what can be made again stays here
 
 
 VALUES = ("vertex_values", "edge_values")

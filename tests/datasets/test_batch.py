@@ -86,6 +86,15 @@ def test_targets_are_classes_answers_or_quantities_by_their_numbers():
     assert quantities.tasks == ("regression",)
 
 
+def test_what_is_true_may_be_given_beside_graphs_that_say_something_else():
+    """As for the `y` of vertices, which is no `y` of graphs."""
+    graphs = [pair(y=torch.tensor([1, 2, 3])), triangle()]
+
+    found = batch.packed(graphs, ys=np.array([0.5, 2.5]))
+
+    assert found.targets.tolist() == [[0.5], [2.5]]
+
+
 def test_self_loops_are_left_out_since_the_graph_has_its_own():
     edges = torch.tensor([[0, 0, 1], [0, 1, 0]])
 

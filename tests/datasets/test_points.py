@@ -6,11 +6,12 @@ import pickle
 
 import numpy as np
 import pytest
+import torch
 import trimesh
 
 from edgecond.datasets import DataError
-from edgecond.datasets.formats import Points, read_surface, Surface
-from edgecond.datasets.points import read_cloud, to_cloud, to_mesh
+from edgecond.datasets.formats import Points, read_points, read_surface, Surface
+from edgecond.datasets.points import Columns, labelled, points_of, read_cloud, to_cloud, to_mesh
 from tests.sentences import refused
 
 POINTS = np.array([[0.0, 1.0, 2.0, 0.5], [3.0, 4.5, -5.0, 1.0]])
@@ -159,3 +160,39 @@ def test_a_file_without_faces_is_no_mesh(tmp_path, name, content):
     reason = "a mesh must have faces, and it has 2 points alone; it can be taken as a cloud."
     with refused(f"{path} cannot be read: {reason}", DataError):
         read_surface(path)
+
+
+def test_an_array_has_the_columns_of_the_same_array_in_a_file(tmp_path):
+    np.save(tmp_path / "cloud.npy", POINTS)
+
+    ours, theirs = points_of(POINTS.tolist(), "it"), read_points(tmp_path / "cloud.npy")
+
+    assert ours.names == theirs.names == ("column 4",)
+    np.testing.assert_array_equal(ours.positions, theirs.positions)
+    np.testing.assert_array_equal(ours.signal, theirs.signal)
+    with refused(
+        "it must be an array of numbers with a row for each point, of shape (n, 3) or (n, 3 + d): "
+        "it is float64 of (2, 2).",
+        DataError,
+    ):
+        points_of(POINTS[:, :2], "it")
+
+
+def test_columns_in_common_are_those_of_all_that_are_not_zero_everywhere():
+    columns = Columns()
+    for names, signal in ((("a", "b", "c"), [[1.0, 0, 0]]), (("c", "b"), [[2.0, 0]])):
+        columns.add(Points(np.zeros((1, 3)), np.array(signal), names))
+
+    assert columns.names == ("c",)
+
+
+def test_clouds_in_memory_are_examples_with_classes_or_quantities():
+    clouds = [to_cloud(points_of(POINTS + shift, "it"), ("column 4",), "it") for shift in (0, 1)]
+
+    classes = labelled(clouds, torch.tensor([1, 0]), ("a", "b"))
+    quantities = labelled(clouds, torch.tensor([[1.5, np.nan], [2.5, 3.5]]), ("length", "width"))
+
+    assert [y for _, y in classes] == [1, 0]
+    assert quantities[1][1].tolist() == [2.5, 3.5]
+    assert quantities.take([1]).ys.tolist() == [[2.5, 3.5]]
+    assert classes.digest == quantities.digest != labelled(clouds[::-1], torch.tensor([1, 0]), ("a", "b")).digest

@@ -131,6 +131,14 @@ def test_every_cloud_needs_a_class():
         build([], [], LEVELS)
 
 
+def test_quantities_of_clouds_stand_in_the_rows_of_a_sample():
+    clouds = random_clouds(2)
+
+    sample = build(clouds, [torch.tensor([0.5, 1.5]), torch.tensor([2.5, 3.5])], LEVELS)
+
+    assert sample.y.tolist() == [[0.5, 1.5], [2.5, 3.5]]
+
+
 def test_an_example_is_augmented_by_its_number_and_the_epoch_in_whatever_company_it_comes():
     """So that batches can be divided among processes: half and half make the whole."""
     examples = [(cloud, i % 3) for i, cloud in enumerate(random_clouds(11))]

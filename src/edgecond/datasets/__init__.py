@@ -63,13 +63,13 @@ class Clouds(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Examples:
-    """Clouds with the classes to predict: the training or the test part of a dataset.
+    """Clouds with what to predict of them: the training or the test part of a dataset.
 
     Attributes:
         name: The dataset.
-        classes: Name of each class.
+        classes: Name of each class, or of each quantity.
         clouds: One cloud per example, made on access where there are many.
-        ys: Class of each example.
+        ys: Class of each example, or its quantities, NaN where unknown.
         digest: Sum of the whole dataset's contents, for the records: equal digests, equal data.
         names: What the dataset calls each example; may be empty.
     """
@@ -77,7 +77,7 @@ class Examples:
     name: str
     classes: tuple[str, ...]
     clouds: Clouds
-    ys: Int[Tensor, " n"]
+    ys: Int[Tensor, " n"] | Float[Tensor, "n t"]
     digest: str
     names: Sequence[str] = ()
 
@@ -86,6 +86,8 @@ class Examples:
             raise DataError(
                 f"{self.name} needs one class per cloud: got {len(self.ys)} classes for {len(self.clouds)} clouds."
             )
+        if self.ys.is_floating_point():
+            return
         unknown = self.ys[(self.ys < 0) | (self.ys >= len(self.classes))]
         if len(unknown):
             raise DataError(
@@ -96,10 +98,11 @@ class Examples:
     def __len__(self) -> int:
         return len(self.ys)
 
-    def __getitem__(self, index: int) -> tuple[Cloud, int]:
-        return self.clouds[index], int(self.ys[index])
+    def __getitem__(self, index: int) -> tuple[Cloud, Any]:
+        y = self.ys[index]
+        return self.clouds[index], y if y.dim() else int(y)
 
-    def __iter__(self) -> Iterator[tuple[Cloud, int]]:
+    def __iter__(self) -> Iterator[tuple[Cloud, Any]]:
         return (self[index] for index in range(len(self)))
 
     def take(self, indices: Sequence[int]) -> Examples:

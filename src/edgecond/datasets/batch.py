@@ -82,7 +82,8 @@ def packed(graphs: Sequence[Any], ys: Any = None, like: Graphs | None = None) ->
     """
     if not graphs:
         raise DataError("a list of graphs must hold at least one: it is empty.")
-    names = [name for name in ("x", "edge_attr", "y") if getattr(graphs[0], name, None) is not None]
+    wanted = ("x", "edge_attr", "y") if ys is None else ("x", "edge_attr")
+    names = [name for name in wanted if getattr(graphs[0], name, None) is not None]
     arrays: dict[str, list[Array]] = {name: [] for name in ("edge_index", *names)}
     for number, graph in enumerate(graphs):
         for name, found in arrays.items():

@@ -15,7 +15,7 @@ from edgecond.datasets import Clouds, Examples
 from edgecond.datasets._files import DataError, digest, Progress, sha256
 from edgecond.datasets.formats import ENDINGS, Points, read_points, read_surface
 from edgecond.datasets.formats.surface import areas
-from edgecond.datasets.points import to_cloud, to_mesh
+from edgecond.datasets.points import Columns, to_cloud, to_mesh
 from edgecond.graph import Cloud
 from edgecond.mesh import Mesh
 
@@ -82,9 +82,8 @@ def read(
     """The labelled clouds of a folder, in the order of the names of classes and files.
 
     Every file is read once, since the digest is of their contents and the signal of the columns that all have in
-    common, and forgotten again: memory is that of the largest file. A file that cannot be read is skipped and reported.
-    A column that is 0 everywhere is left out: it would stand for an intensity that nobody measured, and of zeros
-    Equation 1 makes nothing but its bias.
+    common (`Columns`), and forgotten again: memory is that of the largest file. A file that cannot be read is skipped
+    and reported.
 
     Args:
         path: The folder.
@@ -124,8 +123,7 @@ def survey(
     sums: dict[str, str] = {}
     readable: list[Path] = []
     skipped: list[tuple[Path, str]] = []
-    common: list[str] | None = None  # the columns of all the files so far
-    alive: set[str] = set()  # ... and those in which some number is not 0
+    columns = Columns()
     values: set[int] = set()
     for file in files:
         try:
@@ -135,13 +133,11 @@ def survey(
             skipped.append((file, str(error)))
         else:
             readable.append(file)
-            common = [name for name in (points.names if common is None else common) if name in points.names]
-            alive |= {name for name, column in zip(points.names, points.signal.T, strict=True) if column.any()}
+            columns.add(points)
             values |= set() if points.y is None else set(np.unique(points.y[points.y >= 0]).tolist())
         if progress:
             progress(len(readable) + len(skipped), len(files))
-    columns = tuple(name for name in common or () if name in alive)
-    return Survey(readable, skipped, columns, sums, tuple(sorted(values)))
+    return Survey(readable, skipped, columns.names, sums, tuple(sorted(values)))
 
 
 def _readable(file: Path, count: int, seed: int, meshes: bool) -> Points:

@@ -1,17 +1,21 @@
-"""Single clouds and meshes in files of their own, in single precision, as a network takes them."""
+"""Clouds and meshes, those of a file or of an array, in single precision, as a network takes them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 from jaxtyping import Float
+from torch import Tensor
 
-from edgecond.datasets import checked_cloud
-from edgecond.datasets._files import DataError
+from edgecond.datasets import checked_cloud, Examples
+from edgecond.datasets._files import DataError, digest, sha256
 from edgecond.datasets.formats import MESHES, Points, read_points, Surface
+from edgecond.datasets.formats.table import unnamed
 from edgecond.graph import Cloud
 from edgecond.mesh import Mesh
 
@@ -75,7 +79,58 @@ def to_mesh(surface: Surface, names: Sequence[str], source: object) -> Mesh:
     return Mesh(*parts, faces=torch.from_numpy(faces.reshape(-1, 3)))
 
 
+def points_of(array: Any, source: object) -> Points:
+    """The points of an array of numbers: x, y and z, and then the signal, whose columns have no names."""
+    rows = np.asarray(array)
+    if rows.ndim != 2 or rows.shape[1] < 3 or rows.dtype.kind not in "biuf":
+        raise DataError(
+            f"{source} must be an array of numbers with a row for each point, of shape (n, 3) or (n, 3 + d): "
+            f"it is {rows.dtype} of {rows.shape}."
+        )
+    names = tuple(name for name in unnamed(rows) if name not in ("x", "y", "z"))
+    return Points(rows[:, :3].astype(np.float64), rows[:, 3:].astype(np.float64), names)
+
+
+@dataclass
+class Columns:
+    """The columns that many files or arrays have in common, found in passing.
+
+    A column that is 0 everywhere is left out: it would stand for an intensity that nobody measured, and of zeros
+    Equation 1 makes nothing but its bias.
+    """
+
+    _common: list[str] | None = None
+    _alive: set[str] = field(default_factory=set)
+
+    def add(self, points: Points) -> None:
+        """Take note of some points."""
+        before = points.names if self._common is None else self._common
+        self._common = [name for name in before if name in points.names]
+        self._alive |= {name for name, column in zip(points.names, points.signal.T, strict=True) if column.any()}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the columns that all have, and that some number other than 0 is in."""
+        return tuple(name for name in self._common or () if name in self._alive)
+
+
+def labelled(clouds: Sequence[Cloud], ys: Tensor, classes: Sequence[str]) -> Examples:
+    """Clouds in memory as examples.
+
+    Args:
+        clouds: At least one.
+        ys: Of `Examples`.
+        classes: Of `Examples`.
+    """
+    sums = {
+        str(number): sha256(cloud.positions.numpy().tobytes() + cloud.signal.numpy().tobytes())
+        for number, cloud in enumerate(clouds)
+    }
+    return Examples("clouds", tuple(classes), clouds, ys, digest(sums))
+
+
 def _near(positions: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, "n 3"]:
     low, high = positions.min(0), positions.max(0)
-    far = 0 < FAR * (high - low).max() < np.abs(positions).max()
+    with np.errstate(invalid="ignore"):  # of infinite places, which are refused next
+        far = 0 < FAR * (high - low).max() < np.abs(positions).max()
     return positions - (low + high) / 2 if far else positions

@@ -180,7 +180,7 @@ def _of_clouds(
 def _graphs(path: Path, division: Division) -> Own:
     graphs = tu.read(path)
     whole = GraphExamples(graphs, np.arange(len(graphs)))
-    recipe = for_graphs(_name(path), whole, dataset="tu", standardised=True)
+    recipe = for_graphs(_name(path), whole, dataset="tu")
     train, test = division.of(graphs.ys)
     return Own(recipe, (whole.take(train), whole.take(test)), (repr(graphs),))
 
@@ -188,7 +188,7 @@ def _graphs(path: Path, division: Division) -> Own:
 def _batch(path: Path, division: Division) -> Own:
     found = batch.read(path)
     whole, task = examples_of(found, str(path))
-    recipe = for_graphs(_name(path), whole, task, dataset="batch", standardised=True)
+    recipe = for_graphs(_name(path), whole, task, dataset="batch")
     train, test = division.of(_strata(whole, task))
     said = (repr(whole.graphs), f"predicts {', '.join(found.target_names)} ({task})")
     return Own(recipe, (whole.take(train), whole.take(test)), said)

@@ -9,7 +9,7 @@ import numpy as np
 from edgecond.datasets import Examples, PointExamples
 from edgecond.datasets.graphs import GraphExamples
 from edgecond.notation import Architecture, GlobalPooling, Layer, Pooling
-from edgecond.recipe import find, Input, Recipe, Train
+from edgecond.recipe import changed, find, Input, Recipe, Train
 
 CLOUDS = "modelnet10/ecc"
 """The row whose network clouds have, with its lengths in units of the spacing of points (Section 4.2)."""
@@ -25,42 +25,46 @@ UNBALANCED = 3.0
 """Classes count equally if the most frequent occurs this many times as often as the rarest."""
 
 
-def for_clouds(name: str, examples: Examples | PointExamples, spacing: float, **about: Any) -> Recipe:
+def for_clouds(
+    name: str, examples: Examples | PointExamples, spacing: float, task: str = "classes", **about: Any
+) -> Recipe:
     """What to train on clouds; where points are classified, with V in place of global pooling.
 
     Args:
         name: Of the recipe.
         examples: All that there are.
         spacing: How far points are apart, which takes the place of the row's resolution.
+        task: Of `Recipe`, for whole clouds.
         about: What else the recipe says.
     """
     row = find(CLOUDS)
     assert row.input is not None
     unit, ys = spacing / row.input.resolution, examples.ys.numpy()
     per_vertex = isinstance(examples, PointExamples)
+    task = "vertices" if per_vertex else task
     batch = int(np.clip(POINTS * len(examples) // len(ys), 1, BATCH)) if per_vertex else BATCH
     epochs = int(np.clip(STEPS * batch // len(examples), 50, 250))
     return _like(
         row,
         name=name,
-        task="vertices" if per_vertex else "classes",
+        task=task,
         network=_network(row.network, len(examples.classes), unit, per_vertex),
         input=Input(resolution=row.input.resolution * unit, radius=row.input.radius * unit),
-        balanced=_unbalanced(ys[ys >= 0]),
-        train=Train(epochs=epochs, batch=batch, rate=row.train.rate, drops=(int(0.6 * epochs), int(0.9 * epochs))),
+        balanced=task != "quantities" and _unbalanced(ys[ys >= 0]),
+        train=Train(epochs=epochs, batch=batch, rate=_rate(row, task), drops=(int(0.6 * epochs), int(0.9 * epochs))),
         orientations=1,
         **about,
     )
 
 
-def for_graphs(name: str, examples: GraphExamples, task: str = "classes", **about: Any) -> Recipe:
+def for_graphs(name: str, examples: GraphExamples, task: str = "classes", *, dataset: str) -> Recipe:
     """What to train on general graphs.
 
     Args:
         name: Of the recipe.
         examples: All that there are.
         task: Of `Recipe`.
-        about: What else the recipe says.
+        dataset: What kind they are of. Attributes are put into units, but for the zeros and ones of "smiles".
     """
     row, graphs = find(GRAPHS), examples.graphs
     return _like(
@@ -70,17 +74,23 @@ def for_graphs(name: str, examples: GraphExamples, task: str = "classes", **abou
         network=_network(row.network, len(examples.classes)),
         balanced=task == "classes" and _unbalanced(examples.ys.numpy()),
         attributes=graphs.vertex_attributes.shape[1] + graphs.edge_attributes.shape[1] > 0,
-        train=row.train.model_copy(update={"rate": QUANTITIES_RATE}) if task == "quantities" else row.train,
-        **about,
+        train=row.train.model_copy(update={"rate": _rate(row, task)}),
+        dataset=dataset,
+        standardised=dataset != "smiles",
     )
+
+
+def _rate(row: Recipe, task: str) -> float:
+    return QUANTITIES_RATE if task == "quantities" else row.train.rate
 
 
 def of_length(recipe: Recipe, epochs: int | None) -> Recipe:
     """The same with another number of epochs, of which each rate has its share."""
     if epochs is None:
         return recipe
-    drops = tuple(drop * epochs // recipe.train.epochs for drop in recipe.train.drops)
-    return recipe.model_copy(update={"train": recipe.train.model_copy(update={"epochs": epochs, "drops": drops})})
+    found = changed(recipe, {"train.epochs": epochs})
+    drops = tuple(drop * found.train.epochs // recipe.train.epochs for drop in recipe.train.drops)
+    return found.model_copy(update={"train": found.train.model_copy(update={"drops": drops})})
 
 
 def _like(row: Recipe, **changes: Any) -> Recipe:

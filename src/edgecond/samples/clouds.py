@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor
 
 from edgecond.graph import Cloud, Graph, Labels, Pyramid, Sample
@@ -17,6 +17,8 @@ from edgecond.pyramid import cloud_pyramid, input_signal, Level, Levels, Resolut
 from edgecond.pyramid.meshes import mesh_pyramid
 from edgecond.pyramid.voxelgrid import majority
 from edgecond.samples import generator, Indices
+
+Truth = Sequence[Any] | Tensor  # of a batch: its classes, or a row of quantities for each cloud
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,8 +41,9 @@ class Builder:
     meshes: bool = False
     _kept: dict[int, tuple[Tensor, Levels, Pyramid]] = field(default_factory=dict, init=False, repr=False)
 
-    def __call__(self, clouds: Sequence[Cloud], ys: Sequence[int] | Int[Tensor, " b"]) -> Sample:
-        """The sample of these clouds and their classes, which count for nothing where vertices are classified."""
+    def __call__(self, clouds: Sequence[Cloud], ys: Truth) -> Sample:
+        """The sample of these clouds and their classes or quantities, which count for nothing where vertices are
+        classified."""
         if len(clouds) != len(ys):
             raise ValueError(f"every cloud needs a class: got {len(ys)} classes for {len(clouds)} clouds.")
         shared = clouds[0].positions if clouds else None
@@ -62,12 +65,11 @@ class Builder:
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_kept": {}}  # too large to send to a worker
 
-    def _outcome(
-        self, clouds: Sequence[Cloud], ys: Sequence[int] | Int[Tensor, " b"], levels: Levels
-    ) -> tuple[Tensor, Tensor | None]:
+    def _outcome(self, clouds: Sequence[Cloud], ys: Truth, levels: Levels) -> tuple[Tensor, Tensor | None]:
         """What to predict, and the vertex of each point if that is a class for each vertex."""
         if not self.per_vertex:
-            return torch.as_tensor(ys, dtype=torch.long), None
+            quantities = len(ys) > 0 and isinstance(ys[0], Tensor) and ys[0].dim() > 0
+            return torch.stack(list(ys)) if quantities else torch.as_tensor(ys, dtype=torch.long), None
         parts = [torch.full((len(cloud),), -1) if cloud.y is None else cloud.y for cloud in clouds]
         y = majority(torch.cat(parts).numpy(), levels.voxel.numpy(), len(levels.x))
         return torch.from_numpy(y), levels.voxel
@@ -79,9 +81,7 @@ class Builder:
         return levels, Pyramid(tuple(graphs), levels.pool_maps)
 
 
-def build(
-    clouds: Sequence[Cloud], ys: Sequence[int] | Int[Tensor, " b"], resolutions: Resolutions, **settings: Any
-) -> Sample:
+def build(clouds: Sequence[Cloud], ys: Truth, resolutions: Resolutions, **settings: Any) -> Sample:
     """One sample of a batch of clouds, by the settings of a `Builder`."""
     return Builder(resolutions, **settings)(clouds, ys)
 
@@ -97,11 +97,11 @@ def _graph(level: Level, labels: Labels) -> Graph:
 
 
 class _Examples(Protocol):
-    """Clouds and their classes, by number: a list of pairs, or whatever reads them when asked."""
+    """Clouds with their classes or quantities, by number: a list of pairs, or whatever reads them when asked."""
 
     def __len__(self) -> int: ...
 
-    def __getitem__(self, index: int, /) -> tuple[Cloud, int]: ...
+    def __getitem__(self, index: int, /) -> tuple[Cloud, Any]: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +109,7 @@ class CloudSource:
     """Samples of clouds, which are built as they are needed.
 
     Args:
-        examples: Clouds and their classes.
+        examples: Clouds with their classes or quantities.
         build: What makes a sample of them, a `Builder`.
         augment: Makes a random variant of a cloud, as in `partial(augment, drop=0)`; none for the clouds themselves.
             How an example is augmented depends on seed, epoch and the number of the example.
@@ -117,7 +117,7 @@ class CloudSource:
     """
 
     examples: _Examples
-    build: Callable[[Sequence[Cloud], Sequence[int]], Sample]
+    build: Callable[[Sequence[Cloud], Truth], Sample]
     augment: Callable[[Cloud, np.random.Generator], Cloud] | None = None
     seed: int = 0
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # what `_MODULE_OF` says, for type checkers and editors
     from edgecond.convolution import plan as plan
+    from edgecond.estimator import EdgeCondClassifier as EdgeCondClassifier
+    from edgecond.estimator import EdgeCondRegressor as EdgeCondRegressor
     from edgecond.graph import Cloud as Cloud
     from edgecond.graph import collate as collate
     from edgecond.graph import Graph as Graph
@@ -33,6 +35,8 @@ _MODULE_OF = {
     "ECConv": "edgecond.layers",
     "FilterNetwork": "edgecond.layers",
     "Network": "edgecond.network",
+    "EdgeCondClassifier": "edgecond.estimator",
+    "EdgeCondRegressor": "edgecond.estimator",
 }
 
 __all__ = ["__version__", *_MODULE_OF]

@@ -19,7 +19,7 @@ STEPS, BATCH = 4000, 32
 """Training on clouds takes about so many steps of so many clouds, if the paper's 50 to 250 epochs allow it."""
 POINTS = 2**15
 """Where points are classified, a batch has about so many, and at least one cloud."""
-QUANTITIES_RATE = 0.01
+QUANTITIES_RATE = 0.03
 """Squared errors are not bounded as other losses are, and need a lower rate."""
 UNBALANCED = 3.0
 """Classes count equally if the most frequent occurs this many times as often as the rarest."""

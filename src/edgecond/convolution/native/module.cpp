@@ -27,59 +27,46 @@ bool has_avx2() {
 
 enum class Kernel { gather, spread, products, outer_sums };
 
-// The integers of one call, read in order.
+// The integers of one call, read in order into numbers and addresses.
 class Arguments {
  public:
   explicit Arguments(PyObject *tuple) : tuple_(tuple) {}
-  int64_t number() {
+  template <class... Parts>
+  void read(Parts &...parts) { (take(parts), ...); }
+
+ private:
+  int64_t next() {
     PyObject *item = PyTuple_GetItem(tuple_, position_++);
     return item ? PyLong_AsLongLong(item) : 0;
   }
+  void take(int64_t &number) { number = next(); }
+  void take(bool &flag) { flag = next() != 0; }
   template <class P>
-  P pointer() { return reinterpret_cast<P>(static_cast<intptr_t>(number())); }
+  void take(P *&pointer) { pointer = reinterpret_cast<P *>(static_cast<intptr_t>(next())); }
 
- private:
   PyObject *tuple_;
   Py_ssize_t position_ = 0;
 };
 
 template <class T>
 PyObject *run(Kernel kernel, bool wide, Arguments arguments) {
-  Problem<T> g;
-  g.threads = arguments.number();
-  g.rows = arguments.number();
-  g.columns = arguments.number();
-  g.pointer = arguments.pointer<const int64_t *>();
-  g.column = arguments.pointer<const int64_t *>();
-  g.edge = arguments.pointer<const int64_t *>();
-  g.index = arguments.pointer<const int64_t *>();
-  g.hidden = arguments.pointer<const T *>();
-  g.hidden_width = arguments.number();
-  g.channels = arguments.number();
-  g.row_width = arguments.number();
-  g.column_width = arguments.number();
-  g.row_signal = arguments.pointer<const T *>();
-  g.column_signal = arguments.pointer<const T *>();
-  g.weight = arguments.pointer<const T *>();
-  g.weight_channel = arguments.number();
-  g.weight_row = arguments.number();
-  g.weight_column = arguments.number();
-  g.layers = arguments.number();
+  Problem<T> g{};
+  arguments.read(g.threads, g.rows, g.columns, g.pointer, g.column, g.edge, g.index, g.hidden, g.hidden_width,
+                 g.channels, g.row_width, g.column_width, g.row_signal, g.column_signal, g.weight, g.weight_channel,
+                 g.weight_row, g.weight_column, g.layers);
   if (g.layers < 0 || g.layers > edgecond::kMaxLayers) {
     PyErr_SetString(PyExc_ValueError, "the kernels take at most 8 hidden layers");
     return nullptr;
   }
-  for (int64_t l = 0; l <= g.layers; ++l) g.widths[l] = g.layers ? arguments.number() : 0;
-  for (int64_t l = 0; l < g.layers; ++l) g.weights[l] = arguments.pointer<const T *>();
-  for (int64_t l = 0; l < g.layers; ++l) g.biases[l] = arguments.pointer<const T *>();
+  for (int64_t l = 0; g.layers && l <= g.layers; ++l) arguments.read(g.widths[l]);
+  for (int64_t l = 0; l < g.layers; ++l) arguments.read(g.weights[l]);
+  for (int64_t l = 0; l < g.layers; ++l) arguments.read(g.biases[l]);
   Gradients<T> to{};
-  to.out = arguments.pointer<T *>();
+  arguments.read(to.out);
   if (kernel == Kernel::spread) {
-    to.weight = arguments.pointer<T *>();
-    to.hidden = arguments.pointer<T *>();
-    to.want_layers = arguments.number() != 0;
-    for (int64_t l = 0; to.want_layers && l < g.layers; ++l) to.weights[l] = arguments.pointer<T *>();
-    for (int64_t l = 0; to.want_layers && l < g.layers; ++l) to.biases[l] = arguments.pointer<T *>();
+    arguments.read(to.weight, to.hidden, to.want_layers);
+    for (int64_t l = 0; to.want_layers && l < g.layers; ++l) arguments.read(to.weights[l]);
+    for (int64_t l = 0; to.want_layers && l < g.layers; ++l) arguments.read(to.biases[l]);
   }
   if (PyErr_Occurred()) return nullptr;
   bool done = true;
@@ -95,24 +82,11 @@ PyObject *run(Kernel kernel, bool wide, Arguments arguments) {
 
 template <class T>
 PyObject *run_sorted(Kernel kernel, bool wide, Arguments arguments) {
-  Runs<T> g;
-  g.threads = arguments.number();
-  g.runs = arguments.number();
-  g.pointer = arguments.pointer<const int64_t *>();
-  g.source = arguments.pointer<const int64_t *>();
-  g.target = arguments.pointer<const int64_t *>();
-  g.scale = arguments.pointer<const T *>();
-  g.channels = arguments.number();
-  g.row_width = arguments.number();
-  g.column_width = arguments.number();
-  g.row_signal = arguments.pointer<const T *>();
-  g.column_signal = arguments.pointer<const T *>();
-  g.weight = arguments.pointer<const T *>();
-  g.weight_run = arguments.number();
-  g.weight_channel = arguments.number();
-  g.weight_row = arguments.number();
-  g.weight_column = arguments.number();
-  T *out = arguments.pointer<T *>();
+  Runs<T> g{};
+  T *out = nullptr;
+  arguments.read(g.threads, g.runs, g.pointer, g.source, g.target, g.scale, g.channels, g.row_width, g.column_width,
+                 g.row_signal, g.column_signal, g.weight, g.weight_run, g.weight_channel, g.weight_row,
+                 g.weight_column, out);
   if (PyErr_Occurred()) return nullptr;
   bool done = true;
   Py_BEGIN_ALLOW_THREADS

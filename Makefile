@@ -41,7 +41,7 @@ bench: $(DEV)  ## compare with PyG's NNConv in time and memory, and write the ta
 	@$(BIN)/python -m benchmarks.run
 
 docs: $(DEV)  ## build the documentation into site/
-	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet && echo "documentation: site/index.html"
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet && echo "documentation: site/index.html (its search needs a server: python3 -m http.server -d site)"
 
 clean:  ## go back to a fresh clone: removes .venv and everything built
 	rm -rf $(VENV) build dist site src/*.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache

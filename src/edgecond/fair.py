@@ -75,6 +75,16 @@ class Assessment:
             return f"{len(self.folds)} of {FOLDS} folds" if self.folds else "-"
         return f"{100 * mean(self.folds):.1f} ± {100 * stdev(self.folds):.1f}"
 
+    @property
+    def choices(self) -> str:
+        """How many folds selected each network."""
+        counts = {row: self.selected.count(row) for row in dict.fromkeys(self.selected)}
+        return ", ".join(f"{row} {count}x" for row, count in counts.items())
+
+    def quoted(self, model: str) -> str:
+        """What Errica et al. report of a model, as `rerun` is written."""
+        return "{:.1f} ± {:.1f}".format(*QUOTED[self.dataset][model])
+
 
 def assessments(results: Path) -> list[Assessment]:
     """One for each dataset, from the records."""

@@ -116,13 +116,11 @@ def table(
 
 
 def _table_of_the_fair_protocol(results: Path) -> None:
-    from edgecond.fair import assessments, QUOTED
+    from edgecond.fair import assessments
 
-    rows = []
-    for found in assessments(results):
-        quoted = ["{:.1f} ± {:.1f}".format(*QUOTED[found.dataset][model]) for model in ("GIN", "ECC")]
-        chosen = {row: found.selected.count(row) for row in dict.fromkeys(found.selected)}
-        selected = ", ".join(f"{row} {count}x" for row, count in chosen.items())
-        rows.append([found.dataset, *quoted, found.rerun, selected])
+    rows = [
+        [found.dataset, found.quoted("GIN"), found.quoted("ECC"), found.rerun, found.choices]
+        for found in assessments(results)
+    ]
     print_table(["dataset", "GIN, quoted", "ECC, quoted", "ECC, rerun", "selected"], rows)
     typer.echo("±: standard deviation over the ten outer folds. Quoted: Errica et al., ICLR 2020.")

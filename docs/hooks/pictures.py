@@ -1,0 +1,153 @@
+"""The pictures of the guide, drawn when the pages are built by the code that the guide explains."""
+
+import io
+import math
+from collections.abc import Callable
+from typing import Any
+
+import matplotlib
+
+matplotlib.use("svg")
+
+import numpy as np
+import torch
+from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from mkdocs.structure.files import File, Files
+
+from edgecond import FilterNetwork
+from edgecond.convolution import candidates
+from edgecond.datasets import synthetic
+from edgecond.labels import label_offsets
+from edgecond.pyramid import cloud_pyramid, Level
+from edgecond.pyramid.kron import multiresolution
+
+INK, FAINT, STRONG = "#33415c", "#a9b4c8", "#d1495b"
+STYLE = {
+    "font.size": 9,
+    "axes.titlesize": 9,
+    "svg.hashsalt": "edgecond",
+    "svg.fonttype": "none",
+    "axes.edgecolor": FAINT,
+    "text.color": INK,
+    "axes.labelcolor": INK,
+}
+
+
+def on_files(files: Files, config: Any, **_: Any) -> Files:
+    """Adds a file for each picture."""
+    for name, draw in PICTURES.items():
+        with plt.rc_context(STYLE):
+            figure, content = draw(), io.BytesIO()
+            figure.savefig(content, format="svg", bbox_inches="tight", metadata={"Date": None})
+        plt.close(figure)
+        files.append(File.generated(config, f"guide/{name}.svg", content=content.getvalue()))
+    return files
+
+
+def filters() -> Figure:
+    """One element of the filter over offsets in the plane, for four networks F."""
+    figure, axes = plt.subplots(1, 4, figsize=(8, 2.2), sharey=True)
+    x, y = np.meshgrid(np.linspace(-1, 1, 81), np.linspace(-1, 1, 81))
+    offsets = torch.tensor(np.stack([x.ravel(), y.ravel(), 0 * x.ravel()], axis=1)).float()
+    with torch.random.fork_rng(), torch.no_grad():
+        for seed, ax in enumerate(axes):
+            torch.manual_seed(seed)
+            values = FilterNetwork([6, 16, 32], 1, 1)(label_offsets("cartesian+spherical", offsets).values)
+            ax.imshow(values.view(81, 81), extent=(-1, 1, -1, 1), origin="lower", cmap="RdBu", interpolation="bilinear")
+            ax.set(xticks=[-1, 0, 1], yticks=[-1, 0, 1], xlabel="δx")
+    axes[0].set_ylabel("δy")
+    return figure
+
+
+def plan() -> Figure:
+    """Multiply-adds of each algorithm for three kinds of labels."""
+    figure, axes = plt.subplots(1, 3, figsize=(8, 2.2), sharex=True)
+    kinds: dict[str, dict[str, Any]] = {
+        "continuous": {"u": None},
+        "4 kinds": {"u": 4},
+        "one number": {"u": None, "scalar": True},
+    }
+    for ax, (kind, given) in zip(axes, kinds.items(), strict=True):
+        found = candidates(10_000, 100_000, 16, 32, 32, **given)
+        best = min(found, key=lambda plan: plan.effort)
+        names = [f"{way.algorithm}, {way.by}" for way in found]
+        ax.barh(
+            names, [way.multiply_adds / 1e6 for way in found], color=[STRONG if way is best else FAINT for way in found]
+        )
+        ax.set(title=f"labels: {kind}", xscale="log", xlim=(10, 3000))
+        ax.invert_yaxis()
+    axes[1].set_xlabel(
+        "million multiply-adds; red: what the plan picks (10,000 vertices, 100,000 edges, 16 to 32 channels)"
+    )
+    figure.tight_layout()
+    return figure
+
+
+def cloud() -> Figure:
+    """Points, the centroids of their cells, and the edges into one vertex."""
+    torus = synthetic.load(train=6, test=0)[0][4][0]
+    level = cloud_pyramid([torus], [(0.1, 0.25)]).levels[0]
+    figure, axes = plt.subplots(1, 3, figsize=(8, 2.7))
+    for ax, title in zip(
+        axes, ("256 points, from above", "163 centroids, r = 0.1", "one neighbourhood, ρ = 0.25"), strict=True
+    ):
+        ax.set(title=title, aspect="equal", xticks=[], yticks=[])
+    moved = torus.positions - torus.positions.amin(0)
+    axes[0].scatter(*moved[:, :2].T, s=5, color=INK)
+    i = int(level.positions[:, 0].argmax())
+    for ax in axes[1:]:
+        ax.scatter(*level.positions[:, :2].T, s=5, color=INK)
+    for j in level.source[level.target == i]:
+        axes[2].plot(*level.positions[[int(j), i], :2].T, color=STRONG, lw=0.8)
+    return figure
+
+
+def pyramid() -> Figure:
+    """A torus on three levels."""
+    torus = synthetic.load(train=6, test=0)[0][4][0]
+    levels = cloud_pyramid([torus], [(0.1, 0.25), (0.25, 0.5), (0.5, 1)]).levels
+    figure, axes = plt.subplots(1, 3, figsize=(8, 2.7), sharex=True, sharey=True)
+    for h, (ax, level) in enumerate(zip(axes, levels, strict=True)):
+        drawn = level.source < level.target
+        edges(ax, level, drawn & (torch.arange(len(drawn)) % (8, 2, 1)[h] == 0))
+        ax.scatter(*level.positions[:, :2].T, s=(5, 20, 60)[h], color=INK, zorder=2)
+        ax.set(title=f"level {h}: {len(level.positions)} vertices", aspect="equal", xticks=[], yticks=[])
+    return figure
+
+
+def edges(ax: Axes, level: Level, chosen: torch.Tensor) -> None:
+    """Some of the edges of a level; not all, where they would cover the picture."""
+    ends = level.positions[torch.stack([level.source, level.target])[:, chosen]]
+    ax.plot(ends[..., 0].numpy(), ends[..., 1].numpy(), color=FAINT, lw=0.4, zorder=1)
+
+
+def kron() -> Figure:
+    """A ring with chords, and its two reductions."""
+    n = 24
+    source = np.concatenate([np.arange(n), np.arange(0, n, 3)])
+    target = np.concatenate([(np.arange(n) + 1) % n, (np.arange(0, n, 3) + 8) % n])
+    found = multiresolution(source, target, n, 3, np.random.default_rng(0))
+    figure, axes = plt.subplots(1, 3, figsize=(8, 2.7), sharex=True, sharey=True)
+    angle = 2 * math.pi * np.arange(n) / n
+    at = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    for h, (ax, level) in enumerate(zip(axes, found.levels, strict=True)):
+        for j, i, weight in zip(level.source, level.target, level.weights, strict=True):
+            if j < i:
+                ax.plot(*at[[j, i]].T, color=FAINT, lw=0.6 + 1.2 * weight, zorder=1)
+        kept = np.isin(np.arange(level.n), found.kept[h]) if h < len(found.kept) else np.zeros(level.n, bool)
+        ax.scatter(*at.T, s=18, color=np.where(kept, STRONG, INK), zorder=2)
+        ax.set(title=f"{level.n} vertices, {len(level.source) // 2} edges", aspect="equal", xticks=[], yticks=[])
+        at = at[found.kept[h]] if h < len(found.kept) else at
+    axes[1].set_xlabel("red: vertices of the next level; thick: large weight")
+    return figure
+
+
+PICTURES: dict[str, Callable[[], Figure]] = {
+    "filters": filters,
+    "plan": plan,
+    "cloud": cloud,
+    "pyramid": pyramid,
+    "kron": kron,
+}

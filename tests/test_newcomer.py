@@ -15,7 +15,7 @@ DATA = Path(os.environ.get("EDGECOND_DATA", ROOT.parent / "shared" / "data"))
 def first_steps() -> list[str]:
     """The commands of the README's section, one per line."""
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    block = re.search(r"## First steps.*?```\n(.*?)```", readme, re.DOTALL)
+    block = re.search(r"## First steps.*?```sh\n(.*?)```", readme, re.DOTALL)
     assert block
     return [line.split(" #")[0].strip() for line in block[1].splitlines()]
 

@@ -1,0 +1,169 @@
+"""What the README and the documentation show is true: code runs, outputs are those shown, links lead somewhere."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import edgecond
+from docs.hooks import results
+from edgecond.tables import entries, tables
+from tests.documents import blocks, PAGES, parse, Reader, ROOT, RUN
+
+RUNNING = [page for page in PAGES if any(block.kind in RUN for block in blocks(page))]
+ALL = [block for page in PAGES for block in blocks(page)]
+
+NEEDS = {
+    "torch_geometric": "torch_geometric",
+    "rdkit": "rdkit",
+    "onnxruntime": "onnxruntime",
+    "edgecond report": "plotly",
+}
+"""Libraries that a page cannot do without, by what its blocks say."""
+
+
+def name(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("page", RUNNING, ids=name)
+def test_the_blocks_of_a_page_run_and_print_what_is_shown(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    for said, library in NEEDS.items():
+        if any(said in block.text for block in blocks(page) if not block.not_run):
+            pytest.importorskip(library)
+    monkeypatch.setenv("EDGECOND_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "page").mkdir()
+    monkeypatch.chdir(tmp_path / "page")
+
+    Reader().follow(page)
+
+
+@pytest.mark.parametrize("shown", ["3", "2 1", "two"])
+def test_an_output_that_is_not_the_one_shown_is_noticed(shown: str, tmp_path: Path):
+    page = tmp_path / "page.md"
+    page.write_text(f"```python\nprint(1 + 1)\n```\n\n```text\n{shown}\n```\n")
+
+    with pytest.raises(AssertionError, match=r"page\.md:1 shows"):
+        Reader().follow(page)
+
+
+def test_where_numbers_vary_words_are_compared(tmp_path: Path):
+    page = tmp_path / "page.md"
+    text = "<!-- numbers vary: by chance -->\n```python\nprint('loss 0.25')\n```\n\n```text\n{}\n```\n"
+
+    page.write_text(text.format("loss 1.7e-3"))
+    assert Reader().follow(page) == 1
+
+    page.write_text(text.format("rate 0.25"))
+    with pytest.raises(AssertionError, match="shows"):
+        Reader().follow(page)
+
+
+def test_what_is_not_run_has_a_reason_and_is_little():
+    left_out = [block for block in ALL if block.kind in RUN and block.not_run]
+    running = [block for block in ALL if block.kind in RUN and not block.not_run]
+
+    assert all(len(block.not_run) > 10 for block in left_out)
+    assert len(left_out) <= len(running) / 6, [str(block) for block in left_out]
+
+
+def test_every_block_says_what_it_is():
+    assert [str(block) for block in ALL if not block.kind] == []
+
+
+def test_commands_that_are_not_run_are_written_as_the_command_line_takes_them():
+    lines = [line for block in ALL if block.not_run for line, _ in block.commands()]
+
+    assert lines
+    for line in lines:
+        parse(line)
+
+
+def test_every_verb_that_a_page_names_exists():
+    from edgecond.cli import app
+
+    known = {command.name or command.callback.__name__ for command in app.registered_commands}
+    named = {verb for page in PAGES for verb in re.findall(r"`edgecond (\w+)", page.read_text("utf-8"))}
+
+    assert named
+    assert named <= known
+
+
+def test_make_demo_is_the_command_that_runs_in_its_stead():
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+
+    assert re.search(r"^demo:.*\n\t@\$\(BIN\)/edgecond demo$", makefile, re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_the_links_of_a_page_lead_to_files(page: Path):
+    links = re.findall(r"\]\(([^)#\s]+)", page.read_text("utf-8"))
+    local = [link for link in links if not link.startswith("http") and not link.endswith(".svg")]
+
+    assert [link for link in local if not (page.parent / link).exists()] == []
+
+
+def test_code_on_a_page_fits_its_column():
+    """84 characters are what the site shows beside its two menus."""
+    code = [block for block in ALL if block.kind in ("python", "sh") and block.page.name != "README.md"]
+
+    assert [line for block in code for line in block.text.splitlines() if len(line) > 84] == []
+
+
+def test_the_results_page_has_every_number_of_the_paper_that_a_recipe_reruns():
+    page = (ROOT / "docs/results.md").read_text("utf-8")
+
+    built = results.on_page_markdown(page)
+
+    sections = dict(re.findall(r"## Table (\d+):(.*?)(?=\n## |\Z)", built, re.DOTALL))
+    assert sorted(map(int, sections)) == tables()
+    for number in tables():
+        for entry in entries(number, ROOT / "results"):
+            assert f"| `{entry.recipe.name}` | " in sections[str(number)]
+            assert f" | {entry.written(entry.paper)} | " in sections[str(number)]
+
+
+def test_a_number_that_nobody_has_rerun_is_marked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(results, "RECORDS", tmp_path)
+
+    assert results.table(1).count("| not yet |") == 3  # the rows of Table 1 that are ours to rerun: ECC at three radii
+    assert (
+        results.state()
+        == f"**Of {sum(len(entries(n, tmp_path)) for n in tables())} numbers, 0 have been rerun, and 0 in part.**"
+    )
+
+
+def test_every_name_of_the_reference_exists_and_every_public_name_is_in_it():
+    page = (ROOT / "docs/reference.md").read_text("utf-8")
+    found = re.findall(r"^::: ([\w.]+)\n    options:\n      members: \[(.*)\]$", page, re.MULTILINE)
+    documented = {(module, name) for module, names in found for name in names.split(", ")}
+
+    assert len(found) == page.count("\n:::")
+    assert [pair for pair in documented if not hasattr(importlib.import_module(pair[0]), pair[1])] == []
+    assert set(edgecond.__all__) - {"__version__"} <= {name for _, name in documented}
+
+
+@pytest.mark.slow
+def test_the_site_is_built_without_a_warning_and_asks_nothing_of_other_servers(tmp_path: Path):
+    pytest.importorskip("mkdocstrings")
+    build = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path)]
+
+    done = subprocess.run(
+        build, cwd=ROOT, capture_output=True, text=True, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    )
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    pages = [page.read_text("utf-8") for page in tmp_path.rglob("*.html")]
+    assert len(pages) >= len(PAGES) - 1  # all but the README
+    assert not any(
+        re.search(r"<(?:script|img|iframe)[^>]* src=\"?http|<link[^>]*stylesheet[^>]*http", page) for page in pages
+    )
+    assert not any("arithmatex" in page for page in pages)  # every formula is MathML,
+    unknown = [re.findall(r"<m[ino]>[^<]*\\[^<]*", page) for page in pages]
+    assert [commands for commands in unknown if commands] == []  # ... and of commands that its maker knows

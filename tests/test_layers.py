@@ -357,6 +357,16 @@ class TestInitialisation:
 
         assert kinds == [nn.Linear, nn.ReLU, nn.Linear, nn.ReLU, nn.Linear]
 
+    def test_a_slice_of_a_filter_network_is_a_sequence_of_its_own_layers(self):
+        """Theta = W h: what the layers before the last give, multiplied by the weight of the last."""
+        filters, labels = FilterNetwork((6, 16, 32), 2, 3), torch.randn(4, 6)
+
+        before = filters[:-1]
+
+        assert type(before) is nn.Sequential
+        assert list(before) == list(filters)[:-1]
+        close(before(labels) @ filters[-1].weight.T, filters(labels))
+
     def test_the_bias_starts_at_zero(self):
         assert not random_layer().bias.any()
 

@@ -37,7 +37,7 @@ def orthogonal_layers(widths: Sequence[int], *, last_bias: bool = True) -> nn.Se
 
 
 class FilterNetwork(nn.Sequential):
-    r"""$F^l$: FC(16)-FC(32)-FC($d_l d_{l-1}$) with ReLUs in between, from a label to a filter.
+    r"""$F^l$: FC(16)-FC(32)-FC($d_l d_{l-1}$) with ReLUs in between, from a label to a filter; the last has no bias.
 
     Args:
         widths: $s$ and the hidden widths, `(6, 16, 32)` for the above; `(s,)` alone is a single-layer perceptron.
@@ -48,8 +48,11 @@ class FilterNetwork(nn.Sequential):
 
     def __init__(self, widths: Sequence[int], d_in: int, d_out: int, *, diagonal: bool = False) -> None:
         _check_diagonal(diagonal, d_in, d_out)
-        # The authors' code has no bias in the last layer.
         super().__init__(*orthogonal_layers([*widths, d_in if diagonal else d_in * d_out], last_bias=False))
+
+    def __getitem__(self, index: int | slice) -> nn.Module:
+        """A layer, or for a slice the sequence of some: `filters[:-1]` gives $h$, which enters the last layer."""
+        return nn.Sequential(*self)[index] if isinstance(index, slice) else super().__getitem__(index)
 
 
 class ECConv(nn.Module):

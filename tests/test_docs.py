@@ -21,6 +21,7 @@ ALL = [block for page in PAGES for block in blocks(page)]
 
 NEEDS = {
     "torch_geometric": "torch_geometric",
+    "graph_to_pyg": "torch_geometric",
     "rdkit": "rdkit",
     "onnxruntime": "onnxruntime",
     "edgecond report": "plotly",
@@ -35,7 +36,7 @@ def name(page: Path) -> str:
 @pytest.mark.parametrize("page", RUNNING, ids=name)
 def test_the_blocks_of_a_page_run_and_print_what_is_shown(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     for said, library in NEEDS.items():
-        if any(said in block.text for block in blocks(page) if not block.not_run):
+        if any(said in block.text.lower() for block in blocks(page) if not block.not_run):
             pytest.importorskip(library)
     monkeypatch.setenv("EDGECOND_CACHE", str(tmp_path / "cache"))
     (tmp_path / "page").mkdir()

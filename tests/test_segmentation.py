@@ -5,9 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import re
-import shlex
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -273,19 +270,3 @@ class TestOwnData:
 
         with refused(f"{path} has the class 5, which it had not when it was first read.", DataError):
             clouds[0]
-
-
-def test_the_page_of_the_docs_runs_and_shows_what_the_command_says(scenes, tmp_path, monkeypatch):
-    """The blocks of docs/segmentation.md, one after the other, as they stand; a run that has ended is taken up."""
-    monkeypatch.chdir(tmp_path)
-    shutil.copytree(scenes[1], tmp_path / "runs/scenes")
-    page = (Path(__file__).parent.parent / "docs" / "segmentation.md").read_text(encoding="utf-8")
-    given: dict = {}
-
-    for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL):
-        exec(block, given)
-
-    assert given["scores"].shape == (4, 2)
-    (shown,) = re.findall(r"```console\n(.*?)```", page, re.DOTALL)
-    command, _, expected = shown.partition("\n")
-    assert CliRunner().invoke(app, shlex.split(command)[2:]).output == expected

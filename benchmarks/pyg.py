@@ -12,8 +12,9 @@ from torch_geometric.nn import global_max_pool, global_mean_pool, NNConv
 from torch_geometric.utils import scatter
 
 from edgecond.graph import Graph, Pyramid, Sample
-from edgecond.layers import AveragePooling, ECConv, GlobalAveragePooling, GlobalMaxPooling, MaxPooling
+from edgecond.layers import ECConv
 from edgecond.network import Convolution, Network
+from edgecond.pooling import AveragePooling, GlobalAveragePooling, GlobalMaxPooling, MaxPooling
 
 
 @dataclass(frozen=True)

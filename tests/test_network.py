@@ -11,8 +11,9 @@ import torch
 from torch import nn, Tensor
 
 from edgecond import Architecture, collate, Graph, Network, Pyramid, Sample
-from edgecond.layers import AveragePooling, ECConv, GlobalMaxPooling
+from edgecond.layers import ECConv
 from edgecond.network import Convolution
+from edgecond.pooling import AveragePooling, GlobalMaxPooling
 from tests.paper.test_networks import NETWORKS
 from tests.pyramids import random_batch, random_samples
 from tests.sentences import refused

@@ -10,16 +10,22 @@ from torch import nn, Tensor
 
 from edgecond.dropout import Dropout
 from edgecond.graph import Pyramid
-from edgecond.layers import (
+from edgecond.layers import ECConv, FilterNetwork
+from edgecond.notation import AP, Architecture, C, D, FC, GAP, GlobalPooling, GMP, MP, Pooling, V
+from edgecond.pooling import (
     AveragePooling,
-    ECConv,
-    FilterNetwork,
     GlobalAveragePooling,
     GlobalMaxPooling,
     MaxPooling,
     Unpooling,
 )
-from edgecond.notation import AP, Architecture, C, D, FC, GAP, GMP, MP, V
+
+_POOLINGS: dict[type, type[nn.Module]] = {
+    MP: MaxPooling,
+    AP: AveragePooling,
+    GAP: GlobalAveragePooling,
+    GMP: GlobalMaxPooling,
+}
 
 
 class Convolution(nn.Module):
@@ -94,11 +100,11 @@ class Network(nn.Module):
                     width = d_out
                 case D(p):
                     self.layers.append(Dropout(p))
-                case MP() | AP():
+                case Pooling():
                     skipped += width
-                    self.layers.append(MaxPooling() if isinstance(layer, MP) else AveragePooling())
-                case GAP() | GMP():
-                    self.layers.append(GlobalAveragePooling() if isinstance(layer, GAP) else GlobalMaxPooling())
+                    self.layers.append(_POOLINGS[type(layer)]())
+                case GlobalPooling():
+                    self.layers.append(_POOLINGS[type(layer)]())
                 case V():
                     self.layers.append(Unpooling())
                     width += skipped

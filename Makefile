@@ -25,8 +25,8 @@ help:  ## list the targets
 demo: $(RUNTIME)  ## set up and train the paper's MNIST network on digits as point clouds
 	@$(BIN)/edgecond demo
 
-test: $(DEV)  ## set up and run the tests (PYTEST_ARGS="-q -k graph" to choose)
-	@$(BIN)/python -m pytest $(PYTEST_ARGS)
+test: $(DEV)  ## set up and run the tests (PYTEST_ARGS="-q -k graph" to choose), a process of one thread on each core
+	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto $(PYTEST_ARGS)
 
 newcomer: $(DEV)  ## follow the README's first steps in a fresh copy, from nothing installed
 	@$(BIN)/python -m pytest -q -m newcomer tests/test_newcomer.py

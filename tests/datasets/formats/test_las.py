@@ -129,3 +129,12 @@ def test_classes_of_points_are_told_to_those_who_ask(tmp_path: Path, form: int, 
     assert asked.y.tolist() == [2, -1, 6, 2]
     assert unasked.y is None
     assert "classification" not in asked.names + unasked.names
+
+
+def test_layers_that_claim_more_than_their_chunk_are_a_reason():
+    """lazrs would make room for 4 GiB; the layers' sizes stand after eight bytes, a plain point and a count."""
+    data = las(form=7, version="1.4", compressed=True, colours=COLOURS)
+    (start,), (size,) = struct.unpack_from("<I", data, 96), struct.unpack_from("<H", data, 105)
+
+    with pytest.raises(ValueError, match=r"^its compressed points must be whole, and are not \(layers of 4,294,967,"):
+        read(changed(data, start + 8 + size + 4, "<I", 2**32 - 1))

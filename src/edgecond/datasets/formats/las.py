@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import struct
+from collections.abc import Sequence
 from importlib import import_module
 
 import numpy as np
@@ -72,6 +73,8 @@ def _decompressed(data: bytes, start: int, head: int, records: int, count: int, 
     stream, points = io.BytesIO(data), bytearray(count * size)
     stream.seek(start)
     try:
+        _check_layers(data, start + 8, size, _layers(how), lazrs.read_chunk_table(stream, lazrs.LazVlr(how)))
+        stream.seek(start)
         lazrs.LasZipDecompressor(stream, how).decompress_many(points)
     except (KeyboardInterrupt, SystemExit):
         raise
@@ -92,6 +95,34 @@ def _check_chunks(data: bytes, start: int, size: int) -> None:
         raise ValueError("its compressed points must have a table of chunks, and have none in the file")
     if (chunks := struct.unpack_from("<I", data, table + 4)[0]) * size > len(data):
         raise ValueError(f"its {chunks} chunks of compressed points must fit into the file, and do not")
+
+
+def _check_layers(data: bytes, start: int, size: int, layers: int, chunks: Sequence[tuple[int, int]]) -> None:
+    """Newer formats have layers in each chunk, after a plain point and a count; lazrs makes room for what they claim.
+
+    Args:
+        data: The file.
+        start: Where the first chunk begins.
+        size: Bytes of a point.
+        layers: Of each chunk, each with its number of bytes.
+        chunks: Points and bytes of each.
+    """
+    for _, length in chunks if layers else ():
+        claimed = sum(struct.unpack_from(f"<{layers}I", data, start + size + 4))
+        if claimed > length:
+            raise ValueError(f"layers of {claimed:,} bytes in a chunk of {length:,}")
+        start += length
+
+
+_LAYERS = {10: 9, 11: 1, 12: 2, 13: 1}  # of points, colours, colours with infrared, waves; of other bytes, one each
+
+
+def _layers(how: bytes) -> int:
+    """The number of layers of a chunk, by LASzip's record: 0 in older formats, which have none."""
+    if struct.unpack_from("<H", how)[0] != 3:
+        return 0
+    items = struct.iter_unpack("<HHH", how[34 : 34 + 6 * struct.unpack_from("<H", how, 32)[0]])
+    return sum(_LAYERS.get(kind, size) for kind, size, _ in items)
 
 
 def _laszip(data: bytes, head: int, records: int) -> bytes:

@@ -29,15 +29,6 @@ options = { train = 48, test = 24, points = 60 }
 """
 
 
-@pytest.fixture(autouse=True)
-def one_thread():
-    """Small networks are slow with more."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
-
-
 @pytest.fixture
 def recipe():
     return read(RECIPE, "synthetic.toml")["synthetic/ecc"]

@@ -5,13 +5,11 @@ from __future__ import annotations
 import csv
 import io
 import os
-from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 from typer.testing import CliRunner
 
 from edgecond.cli import app
@@ -22,14 +20,10 @@ pytestmark = [pytest.mark.slow, pytest.mark.skipif(not DATA.is_dir(), reason="ne
 
 
 @pytest.fixture(autouse=True)
-def surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EDGECOND_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("EDGECOND_DATA", str(DATA))
     monkeypatch.chdir(tmp_path)
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)  # small networks are slow with more
-    yield
-    torch.set_num_threads(threads)
 
 
 def edgecond(*words: object, status: int = 0) -> str:

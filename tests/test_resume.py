@@ -52,15 +52,6 @@ experiment.train(
 """
 
 
-@pytest.fixture(autouse=True, scope="module")
-def one_thread():
-    """Torch's own sums depend on the number of threads; bits are compared for equal numbers."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
-
-
 def start(directory: Path, workers: int = 0, threads: int = 1) -> subprocess.Popen[str]:
     environment = {**os.environ, "OMP_NUM_THREADS": str(threads), "OMP_WAIT_POLICY": "passive"}
     command = [sys.executable, "-c", LEARN, json.dumps(settings(SIX_EPOCHS)), str(directory), str(workers)]

@@ -26,15 +26,6 @@ from tests.pyramids import random_graphs
 from tests.sentences import refused
 
 
-@pytest.fixture(autouse=True, scope="module")
-def one_thread():
-    """Small networks are slow with more."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
-
-
 @pytest.fixture(scope="module")
 def scenes(tmp_path_factory) -> tuple[Trained, Path]:
     directory = tmp_path_factory.mktemp("scenes")

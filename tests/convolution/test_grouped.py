@@ -14,7 +14,8 @@ from edgecond.convolution.grouped import grouped
 from edgecond.convolution.native import Runs
 from tests.convolution.zoo import assert_agree, evaluate, numbers
 
-SIZES = [[300], [2, 3], [0, 4, 1, 0, 200], [1, 1, 1, 1, 1], [97, 96, 95]]  # at a block of the kernels, and around it
+SIZES = [[300], [2, 3], [0, 4, 1, 0, 200], [1, 1, 1, 1, 1], [97, 96, 95], [1500] * 3]
+# At a block of the kernels, and around it, and beyond a round of 2,048 edges.
 N_SRC, N = 6, 4
 
 
@@ -73,10 +74,10 @@ def test_no_run_at_all_gives_zeros(engine: str):
     assert grouped(torch.ones(N_SRC, 3), torch.empty(0, 1, 5, 3), runs_of([]), N).equal(torch.zeros(N, 5))
 
 
+@pytest.mark.parametrize("sizes", [[3000, 0, 5000], [17_000, 18_000], [0, *[60] * 60]], ids=["", "rounds", "many"])
 @pytest.mark.parametrize("threads", [2, 3, 16])
-def test_the_number_of_threads_changes_no_bit(threads: int):
-    """Every thread has columns of its own, and adds in the order of the edges."""
-    sizes = [3000, 0, 5000]
+def test_the_number_of_threads_changes_no_bit(threads: int, sizes: list[int]):
+    """Products are added in the order of the edges, whoever made them; few runs or many, in one round or two."""
     inputs = {key: tensor.float() for key, tensor in inputs_of(sizes, True, 48, 50).items()}
     alone = evaluate(by_run(sizes), **inputs)
 

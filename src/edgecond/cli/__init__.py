@@ -12,7 +12,8 @@ __all__ = ["about", "app", "main", "models", "prediction", "rows"]
 
 def main() -> None:
     """The entry point `edgecond`."""
-    # Threads that wait for work sleep. Where other programs want the cores, spinning ones, which is the default of
-    # OpenMP, make a run several times slower.
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    # For how long the threads of OpenMP spin until the next piece of work comes: not the millisecond that is its
+    # default, which makes a run several times slower where other programs want the cores, and long enough to bridge
+    # the gaps of a training step, as waking a thread takes longer than most of its operations.
+    os.environ.setdefault("GOMP_SPINCOUNT", "10000")
     app()

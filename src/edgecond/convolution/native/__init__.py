@@ -146,7 +146,7 @@ def products(runs: Runs, matrices: Float[Tensor, "g c o i"], x: Float[Tensor, "v
     if not serves(x) or 0 in (*matrices.shape, len(runs.source)):
         return twin.products(runs, matrices, x, count)
     out = x.new_zeros(count, matrices.shape[2])
-    _call_sorted("products", runs, matrices, None, x, matrices.shape, out)
+    _call_sorted("products", runs, matrices, None, x, count, matrices.shape, out)
     return out
 
 
@@ -157,7 +157,7 @@ def outer_sums(runs: Runs, z: Float[Tensor, "n o"], x: Float[Tensor, "v i"]) -> 
     if not serves(x) or 0 in (*shape, len(runs.source)):
         return twin.outer_sums(runs, z, x)
     out = x.new_empty(shape)
-    _call_sorted("outer_sums", runs, None, z, x, shape, out)
+    _call_sorted("outer_sums", runs, None, z, x, len(z), shape, out)
     return out
 
 
@@ -244,13 +244,21 @@ def _check_runs(runs: Runs, shape: Sequence[int], dtype: torch.dtype, columns: i
 
 
 def _call_sorted(
-    name: str, runs: Runs, matrices: Tensor | None, z: Tensor | None, x: Tensor, shape: Sequence[int], out: Tensor
+    name: str,
+    runs: Runs,
+    matrices: Tensor | None,
+    z: Tensor | None,
+    x: Tensor,
+    targets: int,
+    shape: Sequence[int],
+    out: Tensor,
 ) -> None:
     given = (runs.pointer, runs.source, runs.target, runs.scale, z, x)
     kept = [None if tensor is None else tensor.contiguous() for tensor in given]  # alive until the kernel returns
     numbers = (
         torch.get_num_threads(),
         shape[0],
+        targets,
         *map(_address, kept[:4]),
         *shape[1:],
         *map(_address, (*kept[4:], matrices)),

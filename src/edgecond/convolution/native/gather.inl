@@ -103,11 +103,12 @@ bool gather_all(const Problem<T> &g, T *out) {
     pack_panels(packed + p0 * blend.q * panels, depth, g.row_width,
                 [&](int64_t d, int64_t row) { return blend.weight(row, p0 * blend.q + d); });
   }
-  parallel(parts, [&](int64_t part) {
+  const int64_t shares = parts > 1 ? kShares * parts : 1;
+  parallel(parts, shares, [&](int64_t part, int64_t share) {
     T *scratch = static_cast<T *>(space.get()) + part * blend.scratch();
     T *product = scratch + blend.scratch() - kRows * width;
-    const int64_t from = boundary(g, part, parts, blend.edge_cost(), blend.row_cost());
-    const int64_t to = boundary(g, part + 1, parts, blend.edge_cost(), blend.row_cost());
+    const int64_t from = boundary(g, share, shares, blend.edge_cost(), blend.row_cost());
+    const int64_t to = boundary(g, share + 1, shares, blend.edge_cost(), blend.row_cost());
     blend.blocks(from, to, packed_layers, scratch, [&](int64_t first, int64_t rows, int64_t p0, int64_t height, T *blends) {
       const int64_t depth = height * blend.q;
       const Panels<T> weight{packed + p0 * blend.q * panels, kPanel<T>, depth * kPanel<T>};

@@ -64,7 +64,7 @@ struct Gradients {
 template <class T>
 struct Runs {
   int64_t threads;
-  int64_t runs;
+  int64_t runs, targets;
   const int64_t *pointer;         // (runs + 1) first edge of each run
   const int64_t *source, *target; // (edges)
   const T *scale;                 // (edges) if there are two channels

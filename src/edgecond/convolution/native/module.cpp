@@ -84,8 +84,8 @@ template <class T>
 PyObject *run_sorted(Kernel kernel, bool wide, Arguments arguments) {
   Runs<T> g{};
   T *out = nullptr;
-  arguments.read(g.threads, g.runs, g.pointer, g.source, g.target, g.scale, g.channels, g.row_width, g.column_width,
-                 g.row_signal, g.column_signal, g.weight, g.weight_run, g.weight_channel, g.weight_row,
+  arguments.read(g.threads, g.runs, g.targets, g.pointer, g.source, g.target, g.scale, g.channels, g.row_width,
+                 g.column_width, g.row_signal, g.column_signal, g.weight, g.weight_run, g.weight_channel, g.weight_row,
                  g.weight_column, out);
   if (PyErr_Occurred()) return nullptr;
   bool done = true;

@@ -15,6 +15,16 @@ void parallel(int64_t parts, F f) {
   run_parallel(parts, [](void *context, int64_t part) { (*static_cast<F *>(context))(part); }, &f);
 }
 
+// Runs body(part, item) for all items on the threads of some parts, each item on the first that is free. Cores are not
+// equally fast, nor items equally large.
+template <class F>
+void parallel(int64_t parts, int64_t items, F f) {
+  int64_t next = 0;
+  parallel(parts, [&](int64_t part) {
+    for (int64_t item; (item = __atomic_fetch_add(&next, 1, __ATOMIC_RELAXED)) < items;) f(part, item);
+  });
+}
+
 // Memory aligned to cache lines, freed with its owner; null if there is none.
 class Memory {
  public:

@@ -3,6 +3,7 @@
 constexpr int64_t kRows = 48;           // rows of a block: their blends stay in the second-level cache
 constexpr int64_t kEdges = 1024;        // edges of a block at most
 constexpr int64_t kDepth = 512;         // blended elements of a row handled at a time
+constexpr int64_t kShares = 8;          // shares of the work for each thread, so that all end at about one time
 constexpr int64_t kSlots = 16;          // parts that `spread` sums in, whatever the number of threads
 constexpr int64_t kSlotEdges = 2048;    // edges of a slot before their contributions are handed out
 constexpr int64_t kPartials = 32 << 20; // bytes of partial weight gradients at most
@@ -23,7 +24,7 @@ T weight_at(const Problem<T> &g, int64_t channel, int64_t row, int64_t column) {
   return g.weight[channel * g.weight_channel + row * g.weight_row + column * g.weight_column];
 }
 
-// The first row before which a share of part / parts of the work lies.
+// The first row before which part / parts of the work lies.
 template <class T>
 int64_t boundary(const Problem<T> &g, int64_t part, int64_t parts, int64_t edge_cost, int64_t row_cost) {
   if (part >= parts) return g.rows;
@@ -43,6 +44,16 @@ template <class T>
 int64_t count_parts(const Problem<T> &g, int64_t edges, int64_t rows, int64_t edge_cost, int64_t row_cost) {
   const double work = double(edges) * edge_cost + double(rows) * row_cost;
   return max(1, min(g.threads, int64_t(work / kThreadWork)));
+}
+
+// The row, or the run, that the edge e belongs to.
+inline int64_t row_of(const int64_t *pointer, int64_t rows, int64_t e) {
+  int64_t low = 0, high = rows;
+  while (low < high) {
+    const int64_t middle = (low + high) / 2;
+    if (pointer[middle + 1] <= e) low = middle + 1; else high = middle;
+  }
+  return low;
 }
 
 // Rows of a matrix: in place or gathered into scratch memory.
@@ -74,4 +85,18 @@ Strided<T> pack_columns(const Problem<T> &g, int64_t begin, int64_t end, T *to) 
     for (int64_t pad = j; pad < width; ++pad) to[pad] = 0;
   }
   return {to - (end - begin) * width, width};
+}
+
+// Adds the held rows of the edges [from, end) to their vertices. Each part owns a range of vertices and adds what
+// belongs to them, in the order of the edges.
+template <class T>
+void hand_out(int64_t parts, int64_t from, int64_t end, const T *held, int64_t stride, const int64_t *vertex,
+              int64_t vertices, T *out, int64_t width) {
+  parallel(parts, [&](int64_t owner) {
+    const int64_t low = vertices * owner / parts, high = vertices * (owner + 1) / parts;
+    for (int64_t e = from; e < end; ++e) {
+      if (e + kAhead < end) __builtin_prefetch(out + vertex[e + kAhead] * width, 1);
+      if (vertex[e] >= low && vertex[e] < high) add_to(out + vertex[e] * width, held + (e - from) * stride, width);
+    }
+  });
 }

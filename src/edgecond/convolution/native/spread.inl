@@ -62,7 +62,7 @@ struct Spread {
     T *gradients = column_space + kEdges * columns;
     T *layer_space = gradients + kEdges * slice, *slopes = layer_space + layers.scratch();
     T *layer_sum = sum + (to.weight ? slices() * stride() * width : 0);
-    int64_t first = row_of(from);
+    int64_t first = row_of(g.pointer, g.rows, from);
     for (int64_t begin = from, end; begin < end_all; begin = end) {
       while (g.pointer[first + 1] <= begin) ++first;
       int64_t last = first + 1;
@@ -114,15 +114,6 @@ struct Spread {
             to.weight[c * g.weight_channel + r * g.weight_row + j * g.weight_column] = sum[(s * stride() + at) * width + r];
           }
     if (to.want_layers) layers.unpack(sum + sum_size() - layers.size(), to.weights, to.biases);
-  }
-
-  int64_t row_of(int64_t e) const {
-    int64_t low = 0, high = g.rows;
-    while (low < high) {
-      const int64_t middle = (low + high) / 2;
-      if (g.pointer[middle + 1] <= e) low = middle + 1; else high = middle;
-    }
-    return low;
   }
 
  private:
@@ -208,25 +199,14 @@ bool spread_all(const Problem<T> &g, const Gradients<T> &to) {
   });
   for (int64_t from = 0; from < m; from += slots * slot_edges) {
     const int64_t end = min(m, from + slots * slot_edges);
-    parallel(parts, [&](int64_t part) {
-      T *scratch = static_cast<T *>(space.get()) + part * spread.scratch();
-      for (int64_t slot = slots * part / parts; slot < slots * (part + 1) / parts; ++slot) {
-        const int64_t begin = from + slot * slot_edges;
-        if (begin >= end) break;
-        spread.edges(begin, min(end, begin + slot_edges), scratch, held + slot * slot_edges * spread.columns,
-                     sums + slot * size);
-      }
+    parallel(parts, slots, [&](int64_t part, int64_t slot) {
+      const int64_t begin = from + slot * slot_edges;
+      if (begin < end)
+        spread.edges(begin, min(end, begin + slot_edges), static_cast<T *>(space.get()) + part * spread.scratch(),
+                     held + slot * slot_edges * spread.columns, sums + slot * size);
     });
-    if (!to.out) continue;
-    // Each thread owns a range of vertices and adds what belongs to them, in the order of the edges.
-    parallel(parts, [&](int64_t owner) {
-      const int64_t low = g.columns * owner / parts, high = g.columns * (owner + 1) / parts;
-      for (int64_t e = from; e < end; ++e) {
-        if (e + kAhead < end) __builtin_prefetch(to.out + g.column[e + kAhead] * g.column_width, 1);
-        if (g.column[e] >= low && g.column[e] < high)
-          add_to(to.out + g.column[e] * g.column_width, held + (e - from) * spread.columns, g.column_width);
-      }
-    });
+    if (to.out)
+      hand_out(parts, from, end, held, spread.columns, g.column, g.columns, to.out, g.column_width);
   }
   parallel(parts, [&](int64_t part) {
     const int64_t low = size * part / parts, high = size * (part + 1) / parts;

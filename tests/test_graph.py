@@ -328,13 +328,14 @@ def test_by_source_of_a_bipartite_graph_has_a_row_per_source():
 def test_by_label_the_edges_of_each_label_stand_together():
     """By hand: labels 2, 0, 2, 0 of four possible: edges 1 and 3, then none, then 0 and 2, then none."""
     graph = Graph.from_edges(
-        vector(0, 1, 0, 1), vector(0, 0, 1, 1), Labels.one_hot(vector(2, 0, 2, 0), 4), num_vertices=2
+        vector(0, 2, 1, 3), vector(0, 0, 1, 1), Labels.one_hot(vector(2, 0, 2, 0), 4), num_vertices=4
     )
 
-    order, counts = graph.by_label
+    pointer, source, target = graph.by_label
 
-    assert order.tolist() == [1, 3, 0, 2]
-    assert counts == [2, 0, 2, 0]
+    assert pointer.tolist() == [0, 2, 2, 4, 4]
+    assert source.tolist() == [2, 3, 0, 1]
+    assert target.tolist() == [0, 1, 0, 1]
 
 
 def test_by_label_needs_an_index():

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import log1p, sqrt
 
 import torch
 from torch import nn, Tensor
+
+from edgecond.convolution import native
 
 
 class Dropout(nn.Dropout):
@@ -19,17 +20,6 @@ class Dropout(nn.Dropout):
 
 
 def dropout_mask(shape: Sequence[int], p: float, dtype: torch.dtype) -> Tensor:
-    r"""What dropout multiplies by on a processor, where most of its time goes into random numbers.
-
-    Gaps between zeros are geometrically distributed, $P(g) = (1-p)^{g-1} p$, so one number per zero is drawn instead of
-    one per element: for $p = 0.05$ four times as fast as torch's.
-    """
+    r"""What dropout multiplies by on a processor, where most of the time of torch's goes into random numbers."""
     mask = torch.full(tuple(shape), 1 / (1 - p) if p < 1 else 0.0, dtype=dtype)
-    flat, start = mask.view(-1), 0
-    while p < 1 and start < len(flat):
-        expected = (len(flat) - start) * p
-        draws = torch.empty(int(expected + 6 * sqrt(expected)) + 8, dtype=torch.double).exponential_()
-        zeros = start - 1 + (draws.div_(-log1p(-p)).long() + 1).cumsum(0)
-        flat[zeros[zeros < len(flat)]] = 0
-        start = int(zeros[-1]) + 1
-    return mask
+    return native.drop_(mask, p) if 0 < p < 1 else mask

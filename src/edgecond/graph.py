@@ -221,12 +221,12 @@ class Graph(Movable):
         return Rows(_pointer(source, self.num_sources), self.target[order], order)
 
     @cached_property
-    def by_label(self) -> tuple[Int[Tensor, " m"], list[int]]:
-        """The edges in the order of their distinct labels, and how many have each; computed once."""
+    def by_label(self) -> tuple[Int[Tensor, " u+1"], Int[Tensor, " m"], Int[Tensor, " m"]]:
+        """The edges in the order of their distinct labels: the first of each label, sources and targets; kept."""
         if self.labels.index is None:
             raise ValueError("edges can be grouped by label if labels have an index: these are one per edge.")
-        counts = torch.bincount(self.labels.index, minlength=len(self.labels.values))
-        return torch.argsort(self.labels.index, stable=True), counts.tolist()
+        index, order = torch.sort(self.labels.index, stable=True)
+        return _pointer(index, self.labels.values.shape[0]), self.source[order], self.target[order]
 
     @property
     def per_edge(self) -> Graph:

@@ -26,6 +26,7 @@ from edgecond.objective import balanced, Objective, OneClass, Quantities, standa
 from edgecond.preparation import GraphPreparation, Preparation, preparation, Progress, restored, unseen
 from edgecond.recipe import first_fault, Recipe, RecipeError
 from edgecond.samples import Batches
+from edgecond.training import seeded
 
 FILE = "model.safetensors"
 SHOWN = 10  # classes in a sentence
@@ -85,8 +86,7 @@ class Model:
         made = preparation(recipe, examples, progress, passing)
         sample = made.look(examples, 0, 1).sample([0], 0)
         widths = _widths(sample)
-        with torch.random.fork_rng():
-            torch.manual_seed(seed)
+        with seeded(seed, torch.device("cpu")):
             network = _network(recipe, widths)
         about = {"seed": seed, "data": examples.digest, **made.about}
         return Model(recipe, examples.classes, widths, made, network, _objective(recipe, examples), about)

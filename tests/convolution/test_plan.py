@@ -97,6 +97,7 @@ def test_a_plan_prints_its_costs():
         ({**CLOUD, "num_sources": 500, "u": 4}, ("per_label", "source")),
         ({"n": 100_000, "m": 1000, "d_in": 48, "d_out": 48, "k": 32, "u": 16}, ("per_label", "label")),
         ({**CLOUD, "m": 30_000, "d_in": 48, "d_out": 48, "k": 64, "scalar": True}, ("piecewise", "label")),
+        ({"n": 120, "m": 360, "d_in": 48, "d_out": 48, "k": 64, "scalar": True}, ("piecewise", "label")),
         ({**CLOUD, "m": 1_000_000, "scalar": True}, ("factored", "target")),
         ({**CLOUD, "k": None}, ("per_edge", "target")),
         ({**CLOUD, "k": None, "u": 4}, ("per_label", "target")),
@@ -110,6 +111,7 @@ def test_a_plan_prints_its_costs():
         "few sources and labels",
         "more vertices than edges",
         "scalar labels on few edges",
+        "scalar labels of a few small graphs",
         "scalar labels on many edges",
         "F that ends in a nonlinearity",
         "such an F on few labels",
@@ -164,13 +166,16 @@ def test_in_little_memory_nothing_grows_with_the_edges(sizes: dict[str, int | No
 def test_the_plan_is_the_candidate_of_least_effort(
     n: int, m: int, d_in: int, d_out: int, k: int | None, u: int | None, scalar: bool, low_memory: bool
 ):
-    """Whatever the sizes, zero included, there is one; and no effort is below its multiply-adds."""
+    """Whatever the sizes, zero included, there is one; and no effort is below its multiply-adds.
+
+    By pieces, the multiply-adds are the most there can be: pieces in which no label lies have no filter.
+    """
     chosen = plan(n=n, m=m, d_in=d_in, d_out=d_out, k=k, u=u, scalar=scalar, low_memory=low_memory)
     others = candidates(n, m, d_in, d_out, k, u, scalar=scalar, low_memory=low_memory)
 
     assert chosen in others
     assert chosen.effort == min(other.effort for other in others)
-    assert all(other.effort >= other.multiply_adds for other in others)
+    assert all(other.effort >= other.multiply_adds for other in others if other.algorithm != "piecewise")
 
 
 def test_planning_evaluates_nothing():

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import accumulate
-
-import torch
 from jaxtyping import Float
 from torch import Tensor
 
@@ -46,7 +43,4 @@ def per_label(
 
 
 def _by_label(x: Tensor, graph: Graph, theta: Tensor) -> Tensor:
-    order, counts = graph.by_label
-    pointer = torch.tensor([0, *accumulate(counts)], device=order.device)
-    runs = Runs(pointer, graph.source[order], graph.target[order])
-    return grouped(x, theta[:, None], runs, graph.num_vertices)
+    return grouped(x, theta[:, None], Runs(*graph.by_label), graph.num_vertices)

@@ -14,6 +14,7 @@ _SCRATCH = 1 << 20  # what one thread of the kernels works in
 _BLEND = 1.5  # on runs of a few edges
 _SCATTERED = 2.0  # the same, added to vertices in no order
 _FORMED = 8.0  # per element of a filter that is formed, read, and formed again
+_PIECES = 0.25  # the share of the pieces of F in which there are labels: 10 to 20 of 65 on NCI1
 # The same for every number of signals and messages that pass through memory, sorted by label or by piece of F.
 _BY_LABEL = 4
 _BY_PIECE = 10
@@ -26,7 +27,8 @@ class Plan:
     Attributes:
         algorithm: "factored", "piecewise", "per_label" or "per_edge".
         by: What the edges are grouped by: "target", "source" or "label".
-        multiply_adds: Of one forward pass, without the hidden layers of F (they are the same for all).
+        multiply_adds: Of one forward pass, without the hidden layers of F (they are the same for all); by pieces, as if
+            there were labels in each.
         bytes: Memory beyond input and output, likewise.
         effort: Multiply-adds weighted by how fast they run: what is compared.
     """
@@ -115,7 +117,8 @@ def candidates(
     if k is not None and scalar and not low_memory:
         pieces = min(m, k + 1)
         filters = 2 * pieces * theta
-        add("piecewise", "label", k * filters + 2 * m * theta, 0, filters + 2 * passing, moved=_BY_PIECE * passing)
+        moved = _BY_PIECE * passing
+        add("piecewise", "label", 2 * m * theta, k * filters, filters + 2 * passing, _PIECES, moved)
     if u is not None:
         add("per_label", "target", formed + n * u * theta, m * d_in, 2 * u * theta, _BLEND)
         add("per_label", "source", formed + n_src * u * theta, m * d_out, 2 * u * theta, _SCATTERED)

@@ -161,6 +161,15 @@ def outer_sums(runs: Runs, z: Float[Tensor, "n o"], x: Float[Tensor, "v i"]) -> 
     return out
 
 
+def drop_(tensor: Tensor, p: float) -> Tensor:
+    """Set each element of a contiguous tensor to zero with probability $0 < p < 1$, in place."""
+    if not serves(tensor) or not tensor.is_contiguous():
+        return twin.drop_(tensor, p)
+    seed = int(torch.empty((), dtype=torch.long).random_())
+    _extension.drop(tensor.dtype == torch.float64, tensor.data_ptr(), tensor.numel(), p, seed)
+    return tensor
+
+
 def _empty(rows: Rows, a: Activations, weight: Tensor) -> bool:
     """An empty tensor has no address, by which the kernels would know what they are given."""
     return len(rows.column) == 0 or 0 in weight.shape or (a.hidden is not None and a.hidden.shape[1] == 0)

@@ -25,9 +25,7 @@ struct Blend {
     return kRows * (slice * q + width()) + layers.scratch() +
            kEdges * (round_up(g.channels, kLanes<T>) + round_up(g.column_width, kLanes<T>));
   }
-  T weight(int64_t row, int64_t i) const {
-    return by_channel ? weight_at(g, i / q, row, i % q) : weight_at(g, i % q, row, i / q);
-  }
+  int64_t place(int64_t i) const { return by_channel ? weight_at(g, i / q, i % q) : weight_at(g, i % q, i / q); }
 
   // Calls use(first, rows, p0, height, blends) for every block of rows in [from, to) and every slice.
   template <class F>
@@ -100,8 +98,9 @@ bool gather_all(const Problem<T> &g, T *out) {
   blend.layers.pack_up(packed_layers);
   for (int64_t p0 = 0; p0 < blend.p; p0 += blend.slice) {
     const int64_t depth = min(blend.slice, blend.p - p0) * blend.q;
-    pack_panels(packed + p0 * blend.q * panels, depth, g.row_width,
-                [&](int64_t d, int64_t row) { return blend.weight(row, p0 * blend.q + d); });
+    pack_panels(
+        packed + p0 * blend.q * panels, depth, g.row_width, g.weight,
+        [&](int64_t d) { return blend.place(p0 * blend.q + d); }, [&](int64_t row) { return row * g.weight_row; });
   }
   const int64_t shares = parts > 1 ? kShares * parts : 1;
   parallel(parts, shares, [&](int64_t part, int64_t share) {

@@ -41,10 +41,10 @@ struct Blocks {
         transpose(matrices + c * g.weight_channel, g.row_width, g.column_width, space + c * g.column_width * g.row_width);
       return row_major(static_cast<const T *>(space), g.row_width);
     }
-    return pack_panels(space, depth, g.row_width, [&](int64_t d, int64_t r) {
-      const int64_t c = d / g.column_width;
-      return matrices[c * g.weight_channel + r * g.weight_row + (d - c * g.column_width) * g.weight_column];
-    });
+    return pack_panels(
+        space, depth, g.row_width, matrices,
+        [&](int64_t d) { return d / g.column_width * g.weight_channel + d % g.column_width * g.weight_column; },
+        [&](int64_t r) { return r * g.weight_row; });
   }
 };
 

@@ -96,13 +96,19 @@ void multiply(int64_t rows, int64_t columns, int64_t depth, const T *a, int64_t 
   }
 }
 
-// A matrix of `depth` rows whose element (d, j) is value(d, j), cut into panels and padded with zeros.
-template <class T, class F>
-Panels<T> pack_panels(T *to, int64_t depth, int64_t columns, F value) {
-  for (int64_t j0 = 0; j0 < columns; j0 += kPanel<T>)
-    for (int64_t d = 0; d < depth; ++d)
-      for (int64_t j = 0; j < kPanel<T>; ++j)
-        to[(j0 * depth) + d * kPanel<T> + j] = j0 + j < columns ? value(d, j0 + j) : T(0);
+// A matrix of `depth` rows whose element (d, j) is from[at(d) + to_column(j)], cut into panels and padded with zeros.
+// Where either is negative there is nothing.
+template <class T, class F, class G>
+Panels<T> pack_panels(T *to, int64_t depth, int64_t columns, const T *from, F at, G to_column) {
+  T *row = to;
+  for (int64_t j0 = 0; j0 < columns; j0 += kPanel<T>) {
+    int64_t offsets[kPanel<T>];
+    for (int64_t j = 0; j < kPanel<T>; ++j) offsets[j] = j0 + j < columns ? to_column(j0 + j) : -1;
+    for (int64_t d = 0; d < depth; ++d, row += kPanel<T>) {
+      const int64_t start = at(d);
+      for (int64_t j = 0; j < kPanel<T>; ++j) row[j] = start < 0 || offsets[j] < 0 ? T(0) : from[start + offsets[j]];
+    }
+  }
   return {to, kPanel<T>, depth * kPanel<T>};
 }
 

@@ -2,6 +2,7 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+#include "dropout.hpp"
 #include "kernels.hpp"
 
 namespace {
@@ -110,6 +111,21 @@ PyObject *call(PyObject *, PyObject *tuple) {
   return is_double ? run<double>(kernel, wide, Arguments(numbers)) : run<float>(kernel, wide, Arguments(numbers));
 }
 
+PyObject *drop(PyObject *, PyObject *tuple) {
+  int is_double = 0;
+  long long address = 0, count = 0;
+  unsigned long long seed = 0;
+  double p = 0;
+  if (!PyArg_ParseTuple(tuple, "pLLdK", &is_double, &address, &count, &p, &seed)) return nullptr;
+  Py_BEGIN_ALLOW_THREADS
+  if (is_double)
+    edgecond::drop(reinterpret_cast<double *>(static_cast<intptr_t>(address)), count, p, seed);
+  else
+    edgecond::drop(reinterpret_cast<float *>(static_cast<intptr_t>(address)), count, p, seed);
+  Py_END_ALLOW_THREADS
+  Py_RETURN_NONE;
+}
+
 PyObject *avx2(PyObject *, PyObject *) { return PyBool_FromLong(has_avx2()); }
 
 PyMethodDef methods[] = {
@@ -117,6 +133,7 @@ PyMethodDef methods[] = {
     {"spread", call<Kernel::spread>, METH_VARARGS, "Multiply every row, then blend; and gradients."},
     {"products", call<Kernel::products>, METH_VARARGS, "Multiply signals by the filter of their run, and add."},
     {"outer_sums", call<Kernel::outer_sums>, METH_VARARGS, "The gradient of these filters."},
+    {"drop", drop, METH_VARARGS, "Set elements to zero at random."},
     {"avx2", avx2, METH_NOARGS, "Whether this processor has AVX2 and FMA."},
     {nullptr, nullptr, 0, nullptr}};
 

@@ -37,8 +37,9 @@ struct Layers {
   void pack_up(T *to) const {
     for (int64_t l = 1; l <= count; ++l) {
       const int64_t fan_in = g.widths[l - 1], fan_out = g.widths[l];
-      const T *weight = g.weights[l - 1];
-      pack_panels(to + offsets[l - 1], fan_in, fan_out, [&](int64_t i, int64_t o) { return weight[o * fan_in + i]; });
+      pack_panels(
+          to + offsets[l - 1], fan_in, fan_out, g.weights[l - 1], [](int64_t i) { return i; },
+          [&](int64_t o) { return o * fan_in; });
       for (int64_t o = 0; o < strides[l]; ++o) to[bias(l) + o] = o < fan_out ? g.biases[l - 1][o] : T(0);
     }
   }

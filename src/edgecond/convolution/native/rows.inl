@@ -18,10 +18,10 @@ inline int64_t share(int64_t count, int64_t size) {
   return (count + shares - 1) / shares;
 }
 
+// Where the first row of a channel and column of the weight is; negative if there is none.
 template <class T>
-T weight_at(const Problem<T> &g, int64_t channel, int64_t row, int64_t column) {
-  if (channel >= g.channels || column >= g.column_width) return 0;
-  return g.weight[channel * g.weight_channel + row * g.weight_row + column * g.weight_column];
+int64_t weight_at(const Problem<T> &g, int64_t channel, int64_t column) {
+  return channel < g.channels && column < g.column_width ? channel * g.weight_channel + column * g.weight_column : -1;
 }
 
 // The first row before which part / parts of the work lies.

@@ -41,10 +41,13 @@ struct Spread {
 
   void pack(T *space) {
     for (int64_t s = 0; s < slices(); ++s)
-      pack_panels(space + s * stride() * g.row_width, g.row_width, depth(s), [&](int64_t row, int64_t i) {
-        return by_channel ? weight_at(g, s * slice + i / columns, row, i % columns)
-                          : weight_at(g, s * slice + i % slice, row, i / slice);
-      });
+      pack_panels(
+          space + s * stride() * g.row_width, g.row_width, depth(s), g.weight,
+          [&](int64_t row) { return row * g.weight_row; },
+          [&](int64_t i) {
+            return by_channel ? weight_at(g, s * slice + i / columns, i % columns)
+                              : weight_at(g, s * slice + i % slice, i / slice);
+          });
     T *layer_space = space + slices() * stride() * g.row_width;
     layers.pack_up(layer_space);
     layers.pack_down(layer_space + layers.size());

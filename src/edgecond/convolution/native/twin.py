@@ -154,3 +154,7 @@ def _slices(rows: Rows, weight: Tensor) -> Iterator[slice]:
 
 def _wide(y: Tensor) -> torch.dtype:
     return torch.promote_types(y.dtype, torch.float32)
+
+
+def drop_(tensor: Tensor, p: float) -> Tensor:
+    return tensor.mul_(torch.empty_like(tensor).bernoulli_(1 - p))

@@ -228,6 +228,28 @@ class TestOwnData:
             "a PLY is for models that classify points: synthetic/ecc is none. Leave --ply out.\n",
         )
 
+    @pytest.mark.parametrize("form", [["--ply", "out"], ["--json"], []], ids=["ply", "json", "csv"])
+    def test_a_cloud_with_a_point_of_no_finite_outputs_is_one_sentence_in_every_form(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: list[str]
+    ):
+        """A class that was chosen among NaNs is none: of three clouds of four points, the second has two such."""
+        monkeypatch.chdir(tmp_path)
+        Model.new(find("scenes/ecc"), datasets.load("scenes", train=2, test=0)[0], 0).save(Path("model.safetensors"))
+        for name in "abc":
+            np.save(f"{name}.npy", np.random.default_rng(0).random((4, 4), np.float32))
+        told = np.tile(np.array([[0.25, 0.75]]), (12, 1))
+        told[5:7] = np.nan, np.inf
+        monkeypatch.setattr(Model, "scores", lambda *_: [told])
+
+        answer = CliRunner().invoke(app, ["predict", "model.safetensors", "a.npy", "b.npy", "c.npy", *form])
+
+        assert answer.exit_code == 1, answer.output
+        assert answer.stderr == "b.npy gives no finite numbers: those in it are too large.\n"
+        named = [name for name in "abc" for _ in range(answer.stdout.count(f"{name}.npy"))]
+        assert named == (["a", "a", "c", "c"] if "--ply" in form else ["a"] * 4 + ["c"] * 4)
+        written = sorted(path.name for path in Path("out").glob("*"))
+        assert written == (["a.npy.ply", "c.npy.ply"] if "--ply" in form else [])
+
     def test_a_folder_that_cannot_be_learned_is_a_sentence(self, folder: Path, tmp_path: Path):
         with refused(
             f"{folder} must hold at least 11 clouds that can be read, one for each fold: it holds 10. "

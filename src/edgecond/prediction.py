@@ -67,20 +67,24 @@ def predictions(
         report: Called with a sentence about what cannot be read.
         progress: Called with the number of examples that are done and, where it is known, of all.
     """
-    if ply is not None:
-        yield from _written(model, files, looks or 1, ply, report, progress)
-        return
     if model.recipe.input is not None:
         found = _clouds(model, files, looks or 1, report, progress)
     elif _of_molecules(model):
         found = _molecules(model.passing(), files, looks, column, report, progress)
     else:
         found = _graphs(model.passing(), files, looks, report, progress)
+    written: dict[Path, Path] = {}
     for place, output in found:
-        if np.isfinite(output).all():
-            yield place | _told(model, output, every)
+        path = place["file"]
+        placed = place | {"file": _text(path)}
+        if not np.isfinite(output).all():
+            report(f"{' '.join(map(str, placed.values()))} gives no finite numbers: those in it are too large.")
+        elif ply is not None:
+            yield from _written(model, path, output, ply, written, report)
+        elif model.recipe.task == "vertices":
+            yield from (placed | {"point": n} | _told(model, point, every) for n, point in enumerate(output))
         else:
-            report(f"{' '.join(map(str, place.values()))} gives no finite numbers: those in it are too large.")
+            yield placed | _told(model, output, every)
 
 
 def _told(model: Model, output: Scores, every: bool) -> Row:
@@ -92,34 +96,23 @@ def _told(model: Model, output: Scores, every: bool) -> Row:
     return likely | ({f"p({name})": p for name, p in zip(model.classes, numbers, strict=True)} if every else {})
 
 
-Placed = Iterator[tuple[Row, Scores]]  # where an example stands, and what the model says of it
+Placed = Iterator[tuple[Row, Scores]]  # where an example stands, beginning with its file, and what the model says of it
 
 
 # Clouds
 
 
-def _clouds(model: Model, files: Sequence[Path], looks: int, report: Report, progress: Progress) -> Placed:
-    for path, output in _each(model, files, looks, report, progress):
-        if model.recipe.task == "vertices":
-            for number, of_point in enumerate(output):
-                yield {"file": _text(path), "point": number}, of_point
-        else:
-            yield {"file": _text(path)}, output
-
-
 def _written(
-    model: Model, files: Sequence[Path], looks: int, to: Path, report: Report, progress: Progress
+    model: Model, path: Path, output: Scores, to: Path, written: dict[Path, Path], report: Report
 ) -> Iterator[Row]:
-    """The file where it is said of the points of each cloud."""
-    taken: dict[Path, Path] = {}
-    for path, output in _each(model, files, looks, report, progress):
-        target = to / f"{path.name}.ply"
-        if target in taken:
-            report(f"{path} must have a name of its own among the files: {taken[target]} has it too.")
-            continue
-        _write_ply(model, path, output, target)
-        taken[target] = path
-        yield {"file": _text(path), "written": _text(target)}
+    """The file where it is said of the points of a cloud, which is added to those that are written."""
+    target = to / f"{path.name}.ply"
+    if target in written:
+        report(f"{path} must have a name of its own among the files: {written[target]} has it too.")
+        return
+    _write_ply(model, path, output, target)
+    written[target] = path
+    yield {"file": _text(path), "written": _text(target)}
 
 
 def _write_ply(model: Model, path: Path, outputs: Scores, to: Path) -> None:
@@ -132,10 +125,8 @@ def _write_ply(model: Model, path: Path, outputs: Scores, to: Path) -> None:
     write_whole(to, formats_ply.write(columns, () if numbered else named))
 
 
-def _each(
-    model: Model, files: Sequence[Path], looks: int, report: Report, progress: Progress
-) -> Iterator[tuple[Path, Scores]]:
-    """What is said of each cloud in the files, or of each of its points."""
+def _clouds(model: Model, files: Sequence[Path], looks: int, report: Report, progress: Progress) -> Placed:
+    """What is said of each cloud in the files, or of all of its points."""
     paths = [path for given in files for path in _listed(given, report)]
     size = min(model.recipe.train.batch, MOST_CLOUDS)
     for start in range(0, len(paths), size):
@@ -145,7 +136,8 @@ def _each(
                 read.append((path, _cloud(model, path)))
             except DataError as error:
                 report(str(error))
-        yield from _scored(model, read, looks, report)
+        for path, output in _scored(model, read, looks, report):
+            yield {"file": path}, output
         progress(min(start + size, len(paths)), len(paths))
 
 
@@ -209,7 +201,7 @@ def _molecules(
                     report(f"{path}, row {row}: {sentence}")
                 outputs = _outputs(model, found.graphs, looks)
                 for row, text, output in zip(found.rows.tolist(), found.smiles, outputs, strict=True):
-                    yield {"file": _text(path), "row": row, "smiles": text}, output
+                    yield {"file": path, "row": row, "smiles": text}, output
                 done += len(found) + len(found.skipped)
                 progress(done, None)
         except DataError as error:
@@ -227,7 +219,7 @@ def _graphs(model: Model, files: Sequence[Path], looks: int | None, report: Repo
     for path in files:
         try:
             for number, output in _of_file(model, path, known, looks, report):
-                yield {"file": _text(path), "graph": number}, output
+                yield {"file": path, "graph": number}, output
                 done += 1
                 progress(done, None)
         except DataError as error:

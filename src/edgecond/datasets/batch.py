@@ -56,10 +56,12 @@ class Batched:
         """Whether each target is a matter of classification or of regression."""
         return tuple("classification" if names else "regression" for names in self.classes)
 
-    @property
-    def rows(self) -> Int[Array, " n"]:
-        """Number of each graph, from 0."""
-        return np.arange(len(self.graphs))
+    def without_class(self, index: int) -> str:
+        """What to say of a graph whose class must be known and is not."""
+        return (
+            f"y must tell the class of every graph: that of graph {index}, counted from 0, is NaN. "
+            "Remove such graphs from the batch."
+        )
 
 
 def read(path: Path, like: Graphs | None = None) -> Batched:

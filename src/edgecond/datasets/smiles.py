@@ -99,6 +99,13 @@ class Molecules:
         """Whether each target is a matter of classification or of regression."""
         return tuple("classification" if names else "regression" for names in self.classes)
 
+    def without_class(self, index: int) -> str:
+        """What to say of a molecule whose class must be known and is not."""
+        return (
+            f"column {self.target_names[0]!r} must tell the class of every molecule: row {self.rows[index]} is blank. "
+            "Remove such rows."
+        )
+
 
 def read(
     path: str | Path,

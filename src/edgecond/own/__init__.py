@@ -226,8 +226,7 @@ class Targeted(Protocol):
     @property
     def tasks(self) -> tuple[Task, ...]: ...
 
-    @property
-    def rows(self) -> np.ndarray: ...
+    def without_class(self, index: int) -> str: ...
 
 
 def examples_of(found: Targeted, where: str) -> tuple[GraphExamples, str]:
@@ -245,10 +244,7 @@ def examples_of(found: Targeted, where: str) -> tuple[GraphExamples, str]:
         return GraphExamples(found.graphs, every, found.targets, found.target_names), "answers"
     ys, names = found.targets[:, 0], found.classes[0]
     if np.isnan(ys).any():
-        raise DataError(
-            f"{where}, column {found.target_names[0]!r} must tell the class of every molecule: row "
-            f"{found.rows[int(np.isnan(ys).argmax())]} is blank. Remove such rows."
-        )
+        raise DataError(f"{where}, {found.without_class(int(np.isnan(ys).argmax()))}")
     graphs = replace(found.graphs, ys=ys.astype(np.int64), classes=np.arange(len(names)))
     return GraphExamples(graphs, every, None, names), "classes"
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import fields
+from inspect import signature
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +17,7 @@ from typer.testing import CliRunner
 
 from edgecond import own
 from edgecond.cli import app
+from edgecond.cli.models import KEPT, train
 from edgecond.datasets import DataError, synthetic
 from edgecond.model import Model
 from edgecond.recipe import RecipeError
@@ -276,6 +279,14 @@ def test_data_that_were_moved_are_asked_for_and_can_be_named(clouds: Path, tmp_p
     found = invoked("evaluate", str(run), "--data", str(tmp_path / "elsewhere"))
     assert found.splitlines()[-1] == trained.splitlines()[-2]
     assert "f1_legacy" not in found  # which is the paper's for Sydney alone
+
+
+def test_a_run_keeps_all_that_says_which_data_it_learned():
+    """`own.read` takes no more than that but the settings, which are the model's."""
+    taken = {name for name in signature(own.read).parameters if name not in ("epochs", "settings", "division")}
+
+    assert KEPT.keys() == taken | {field.name for field in fields(own.Division)}
+    assert KEPT.keys() - {"path"} <= signature(train).parameters.keys()
 
 
 @pytest.mark.parametrize(

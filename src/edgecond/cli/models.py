@@ -16,6 +16,19 @@ if TYPE_CHECKING:
     from edgecond.model import Learnable
 
 DATA = "data.json"  # where a run says what data of one's own it learned
+KEPT: dict[str, type | tuple[type, ...]] = {
+    "path": str,
+    "smiles": (str, type(None)),
+    "target": (list, type(None)),
+    "meshes": bool,
+    "vertices": (str, type(None)),
+    "scaffold": bool,
+    "group": (str, type(None)),
+    "folds": int,
+    "fold": int,
+    "seed": int,
+}
+"""What it says there: the path, and the options of `train` that `own.read` takes, each with its type."""
 
 
 @app.command()
@@ -89,22 +102,13 @@ def train(
     Example: edgecond train solubility.csv --target logS --set train.rate=0.05
     Example: edgecond train scans/ --vertices classification
     """
+    asked = {option: value for option, value in locals().items() if option in KEPT}
+
     from edgecond import experiment, own, parallel
     from edgecond.checkpoint import write_whole
     from edgecond.recipe import changed, find, written
 
     options: dict[str, Any] = {"workers": workers, "anew": anew}
-    asked: dict[str, Any] = {
-        "smiles": smiles,
-        "target": target or [],
-        "meshes": meshes,
-        "vertices": vertices,
-        "scaffold": scaffold,
-        "group": group,
-        "folds": folds,
-        "fold": fold,
-        "seed": seed,
-    }
     name, data = what, None
     with users_errors():
         settings = written(changes or [])
@@ -146,13 +150,13 @@ def kept_examples(run: Path, dataset: str, moved: Path | None = None, **changes:
         said = json.loads(file.read_text("utf-8"))
     except (OSError, ValueError):
         said = None
-    if not isinstance(said, dict) or said.keys() - _SAID.keys() or "path" not in said:
+    if not isinstance(said, dict) or said.keys() - KEPT.keys() or "path" not in said:
         raise DataError(
             f"{run} must be the directory of a run, with a file {DATA} that says which data of your own it learned: "
             "there is none that can be read."
         )
     for name, value in said.items():
-        if not isinstance(value, _SAID[name]):
+        if not isinstance(value, KEPT[name]):
             raise DataError(f"{file} must tell {name} as `edgecond train` wrote it: got {value!r}.")
     path = Path(moved or said["path"])
     if not path.exists():
@@ -162,20 +166,6 @@ def kept_examples(run: Path, dataset: str, moved: Path | None = None, **changes:
         )
     return own.read(**said | changes | {"path": path}).parts[1]
 
-
-_SAID: dict[str, type | tuple[type, ...]] = {
-    "path": str,
-    "smiles": (str, type(None)),
-    "target": list,
-    "meshes": bool,
-    "vertices": (str, type(None)),
-    "scaffold": bool,
-    "group": (str, type(None)),
-    "folds": int,
-    "fold": int,
-    "seed": int,
-}
-"""What a run says of data of one's own, as `own.read` takes it."""
 
 Moved = Annotated[Path | None, typer.Option("--data", help="Where data of your own are now, if they were moved.")]
 

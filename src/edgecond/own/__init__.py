@@ -83,7 +83,7 @@ def read(
     path: str | Path,
     *,
     smiles: str | None = None,
-    target: Sequence[str] = (),
+    target: Sequence[str] | None = None,
     meshes: bool = False,
     vertices: str | None = None,
     epochs: int | None = None,
@@ -194,7 +194,7 @@ def _batch(path: Path, division: Division) -> Own:
     return Own(recipe, (whole.take(train), whole.take(test)), said)
 
 
-def _molecules(path: Path, column: str | None, target: Sequence[str], division: Division) -> Own:
+def _molecules(path: Path, column: str | None, target: Sequence[str] | None, division: Division) -> Own:
     found = smiles.read(path, smiles=column, target=target or None, group=division.group)
     whole, task = examples_of(found, str(path))
     whole = replace(whole, smiles=found.smiles)

@@ -1,0 +1,169 @@
+"""A batch is its samples side by side, on every level and with their labels."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+import torch.utils._pytree as pytree
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from edgecond.graph import collate, Graph, Labels, Pyramid, Sample
+from tests.graph.paths import graph_of, sample, vector
+from tests.sentences import refused
+
+
+def test_a_batch_is_the_samples_side_by_side():
+    """By hand: paths 0-1-2 and 3-4, pooled to vertices 0, 1 and 2."""
+    batch = collate([sample(3), sample(2)])
+
+    fine, coarse = batch.pyramid.graphs
+    assert batch.x.flatten().tolist() == [3, 3, 3, 2, 2]
+    assert batch.y.tolist() == [3, 2]
+    assert fine.source.tolist() == [0, 1, 3]
+    assert fine.target.tolist() == [1, 2, 4]
+    assert fine.pointer.tolist() == [0, 0, 1, 2, 2, 3]
+    assert fine.sizes.tolist() == [3, 2]
+    assert fine.membership.tolist() == [0, 0, 0, 1, 1]
+    assert fine.labels.values.flatten().tolist() == [0, 1, 0]
+    assert fine.source_membership is None
+    assert batch.pyramid.pool_maps[0].tolist() == [0, 0, 1, 2, 2]
+    assert coarse.source.tolist() == coarse.target.tolist() == [0, 1, 2]
+    assert coarse.sizes.tolist() == [2, 1]
+
+
+def test_a_batch_with_a_strided_last_level_keeps_its_two_sides_apart():
+    """Section 4.4, by hand: 2 coarse vertices into target 0 and 1 into target 1."""
+    batch = collate([sample(3, strided=True), sample(2, strided=True)])
+
+    top = batch.pyramid.graphs[1]
+    assert (top.num_sources, top.num_vertices) == (3, 2)
+    assert top.source.tolist() == [0, 1, 2]
+    assert top.target.tolist() == [0, 0, 1]
+    assert top.source_membership is not None
+    assert top.source_membership.tolist() == [0, 0, 1]
+    assert batch.pyramid.pool_maps[0].tolist() == [0, 0, 1, 2, 2]
+
+
+def test_one_side_may_be_left_out_where_it_is_the_same():
+    """A graph without a side of its own next to a bipartite one: its sources are its vertices."""
+    plain, bipartite = graph_of((0, 1), n=2), graph_of((2, 0), n=1, num_sources=3)
+    samples = [Sample(torch.zeros(g.num_sources, 1), Pyramid((g,)), vector(0)) for g in (plain, bipartite)]
+
+    graph = collate(samples).pyramid.graphs[0]
+
+    assert graph.source.tolist() == [0, 4]
+    assert graph.target.tolist() == [1, 2]
+    assert graph.source_membership is not None
+    assert graph.source_membership.tolist() == [0, 0, 1, 1, 1]
+
+
+def test_a_batch_of_batches_counts_all_graphs():
+    pair = collate([sample(3), sample(2)])
+
+    batch = collate([pair, sample(1), pair])
+
+    assert batch.pyramid.graphs[0].sizes.tolist() == [3, 2, 1, 3, 2]
+    assert batch.y.tolist() == [3, 2, 1, 3, 2]
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.lists(st.tuples(st.integers(1, 5), st.booleans()), min_size=1, max_size=4))
+def test_a_batch_is_the_graph_that_from_edges_makes_of_all_edges(parts: list[tuple[int, bool]]):
+    """Another method: shift and check all edges at once."""
+    strided = parts[0][1]
+    samples = [sample(n, strided=strided) for n, _ in parts]
+
+    top = collate(samples).pyramid.graphs[1]
+
+    tops = [part.pyramid.graphs[1] for part in samples]
+    source = torch.cat([g.source + sum(h.num_sources for h in tops[:p]) for p, g in enumerate(tops)])
+    target = torch.cat([g.target + sum(h.num_vertices for h in tops[:p]) for p, g in enumerate(tops)])
+    expected = Graph.from_edges(
+        source,
+        target,
+        torch.cat([g.labels.values for g in tops]),
+        num_vertices=sum(g.num_vertices for g in tops),
+        sizes=torch.tensor([g.num_vertices for g in tops]),
+        num_sources=torch.tensor([g.num_sources for g in tops]) if strided else None,
+    )
+    for ours, theirs in zip(pytree.tree_leaves(top), pytree.tree_leaves(expected), strict=True):
+        assert (ours is None and theirs is None) or ours.equal(theirs)
+
+
+def labelled(labels: Labels) -> Sample:
+    m = len(labels)
+    graph = Graph.from_edges(torch.zeros(m, dtype=torch.long), torch.arange(m), labels, num_vertices=m)
+    return Sample(torch.zeros(m, 1), Pyramid((graph,)), vector(0))
+
+
+def test_samples_that_share_a_table_of_labels_keep_it():
+    """Footnote 1 pays off if the number of distinct labels does not grow with the batch."""
+    table, equal = torch.eye(3), torch.eye(3)
+    parts = [Labels(table, vector(2, 1)), Labels(table, vector(0)), Labels(equal, vector(2))]
+
+    labels = collate([labelled(part) for part in parts]).pyramid.graphs[0].labels
+
+    assert labels.values is table
+    assert labels.index is not None
+    assert labels.index.tolist() == [2, 1, 0, 2]
+
+
+def test_different_tables_of_labels_are_put_one_after_the_other():
+    """By hand: the second table begins at row 2, and its index counts on from there."""
+    parts = [Labels(torch.tensor([[1.0], [2.0]]), vector(1)), Labels(torch.tensor([[3.0], [4.0]]), vector(1, 0))]
+
+    labels = collate([labelled(part) for part in parts]).pyramid.graphs[0].labels
+
+    assert labels.values.flatten().tolist() == [1, 2, 3, 4]
+    assert labels.per_edge(labels.values).flatten().tolist() == [2, 4, 3]
+
+
+def test_labels_with_and_without_an_index_may_be_mixed():
+    """By hand: labels of one edge each become rows of the table that only that edge points to."""
+    parts = [Labels(torch.tensor([[1.0], [2.0]])), Labels(torch.tensor([[7.0], [8.0]]), vector(1, 1))]
+
+    labels = collate([labelled(part) for part in parts]).pyramid.graphs[0].labels
+
+    assert labels.per_edge(labels.values).flatten().tolist() == [1, 2, 8, 8]
+
+
+def test_a_batch_of_nothing_is_answered_by_a_sentence():
+    with refused("a batch needs at least one sample: got none."):
+        collate([])
+
+
+def test_pyramids_of_different_height_are_answered_by_a_sentence():
+    flat = Sample(torch.zeros(1, 1), Pyramid((graph_of(n=1),)), vector(0))
+
+    sentence = "samples of a batch need pyramids of one height: got [1, 2] levels."
+    with refused(sentence):
+        collate([sample(2), flat])
+
+
+def test_graphs_of_a_batch_need_labels_of_one_width():
+    samples = [
+        Sample(
+            torch.zeros(1, 1),
+            Pyramid((Graph.from_edges(torch.tensor([0]), torch.tensor([0]), torch.zeros(1, s), num_vertices=1),)),
+            torch.tensor([0]),
+        )
+        for s in (1, 2)
+    ]
+
+    with pytest.raises(ValueError, match=r"labels of one width at each level: got \[1, 2\]"):
+        collate(samples)
+
+
+def test_the_points_of_a_batch_are_in_vertices_that_are_counted_on():
+    """By hand: the first sample has two vertices, so vertex 0 of the second is number 2."""
+
+    def sample(n: int, voxel: list[int]) -> Sample:
+        loops = torch.arange(n)
+        graph = Graph.from_edges(loops, loops, torch.zeros(n, 1), num_vertices=n)
+        return Sample(torch.zeros(n, 1), Pyramid((graph,)), torch.zeros(n, dtype=torch.long), torch.tensor(voxel))
+
+    batch = collate([sample(2, [1, 0, 1]), sample(1, [0, 0])])
+
+    assert batch.voxel.tolist() == [1, 0, 1, 2, 2]
+    assert len(batch.y) == 3

@@ -1,0 +1,82 @@
+"""Filter networks of every kind, and layers and graphs for them."""
+
+from collections.abc import Callable
+from functools import partial
+
+import pytest
+import torch
+from torch import nn, Tensor
+
+from edgecond import ECConv, FilterNetwork, Graph, Labels
+
+pyg = pytest.importorskip("torch_geometric.nn")
+
+N, M, S, D_IN, D_OUT = 9, 30, 4, 3, 5
+THETA = D_IN * D_OUT
+
+
+class Wave(nn.Module):
+    """A filter network that is no sequence of layers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(S, THETA))
+
+    def forward(self, labels: Tensor) -> Tensor:
+        return torch.sin(labels @ self.weight)
+
+
+FILTERS: dict[str, Callable[[], nn.Module]] = {
+    "a linear layer": lambda: nn.Linear(S, THETA),
+    "a perceptron": lambda: nn.Sequential(nn.Linear(S, 8), nn.ReLU(), nn.Linear(8, THETA)),
+    "without biases": lambda: nn.Sequential(nn.Linear(S, 8, bias=False), nn.ReLU(), nn.Linear(8, THETA, bias=False)),
+    "three layers, the last without bias": lambda: nn.Sequential(
+        nn.Linear(S, 8), nn.ReLU(), nn.Linear(8, 6), nn.ReLU(), nn.Linear(6, THETA, bias=False)
+    ),
+    "nested": lambda: nn.Sequential(
+        nn.Sequential(nn.Linear(S, 8), nn.ReLU()), nn.Sequential(nn.Linear(8, 7), nn.Tanh()), nn.Linear(7, THETA)
+    ),
+    "no linear layer at the end": lambda: nn.Sequential(nn.Linear(S, THETA), nn.Tanh()),
+    "any module": Wave,
+    "an MLP of PyG": lambda: pyg.MLP([S, 8, THETA], norm=None),
+    "a parametrised layer": lambda: nn.Sequential(
+        nn.Linear(S, 8), nn.ReLU(), nn.utils.parametrizations.orthogonal(nn.Linear(8, THETA))
+    ),
+    "batch normalisation": lambda: nn.Sequential(nn.Linear(S, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Linear(8, THETA)),
+    "batch normalisation at the end": lambda: nn.Sequential(nn.Linear(S, THETA), nn.BatchNorm1d(THETA)),
+}
+every_filter_network = pytest.mark.parametrize("filters", FILTERS.values(), ids=FILTERS)
+every_aggregation = pytest.mark.parametrize("aggr", ["add", "mean", "max"])
+close = partial(torch.testing.assert_close, rtol=1e-5, atol=1e-5)
+
+
+def random_edges(*, n: int = N, sources: int | None = None) -> tuple[Tensor, Tensor]:
+    """Unsorted edges with duplicates; the last two targets are isolated."""
+    ends = torch.stack([torch.randint(sources or n, (M,)), torch.randint(n - 2, (M,))])
+    return ends, torch.randn(M, S)
+
+
+def random_graph(labels: Labels | None = None, **options: int) -> Graph:
+    (source, target), edge_attr = random_edges()
+    return Graph.from_edges(source, target, edge_attr if labels is None else labels, num_vertices=N, **options)
+
+
+def random_layer(**options) -> ECConv:
+    return ECConv(D_IN, D_OUT, FilterNetwork((S, 8), D_IN, D_OUT), **options)
+
+
+def nnconv(filters: nn.Module, *, d_in: int | tuple[int, int] = D_IN, **options) -> nn.Module:
+    """A layer of PyG with a bias that is not zero."""
+    layer = pyg.NNConv(d_in, D_OUT, filters, **options)
+    if layer.bias is not None:
+        nn.init.normal_(layer.bias)
+    return layer
+
+
+def step(layer: nn.Module, x: Tensor, edge_index: Tensor, edge_attr: Tensor, cotangent: Tensor) -> tuple[Tensor, ...]:
+    """A step of gradient descent; returns the output and the gradients of signal and labels."""
+    x, edge_attr = x.clone().requires_grad_(), edge_attr.clone().requires_grad_()
+    out = layer(x, edge_index, edge_attr)
+    out.backward(cotangent)
+    torch.optim.SGD(layer.parameters(), lr=1.0).step()
+    return out, x.grad, edge_attr.grad

@@ -145,7 +145,10 @@ def test_tu_files_are_recognised_in_a_folder_and_in_a_zip(tmp_path: Path):
     """The tiny dataset has one graph of each class, too few to divide: that is what both say."""
     folder = tiny.write(tmp_path)
     for path in (folder, tiny.pack(folder)):
-        with refused("2 stratified folds need at least 2 graphs of each class: found 1 of one.", DataError):
+        with refused(
+            "2 folds need at least 2 examples of each class: found 1 of -1. Ask for fewer folds, or add examples.",
+            DataError,
+        ):
             own.read(path, folds=2)
 
 

@@ -163,7 +163,7 @@ def test_two_classes_are_needed(tmp_path: Path, file: str, found: str):
 
     with refused(
         f"{tmp_path} must hold two or more sub-folders, each with the files of the class it is named after: "
-        f"it holds {found}.",
+        f"it holds {found}. Sort the files into folders, one for each class.",
         DataError,
     ):
         read(tmp_path)

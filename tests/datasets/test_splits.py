@@ -94,7 +94,10 @@ def test_stratified_folds_never_change():
     assert first == [3, 4, 28, 47, 50, 51]
     assert first == stratified_folds(ys)[0].test.tolist()
     assert first != stratified_folds(ys, seed=1)[0].test.tolist()
-    with refused("10 stratified folds need at least 10 graphs of each class: found 9 of one.", DataError):
+    with refused(
+        "10 folds need at least 10 examples of each class: found 9 of one. Ask for fewer folds, or add examples.",
+        DataError,
+    ):
         stratified_folds(np.arange(27) % 3)
 
 

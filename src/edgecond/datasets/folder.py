@@ -158,7 +158,7 @@ def _listed(path: Path) -> tuple[dict[str, list[Path]], int]:
         found = f"only {folders[0].name}" if folders else "none"
         raise DataError(
             f"{path} must hold two or more sub-folders, each with the files of the class it is named after: "
-            f"it holds {found}."
+            f"it holds {found}. Sort the files into folders, one for each class."
         )
     files, others = {}, sum(entry.is_file() for entry in path.iterdir())
     for folder in folders:

@@ -50,16 +50,29 @@ def parts(name: str, split: str, fold: int) -> tuple[Int[Array, " train"], Int[A
     return np.sort(np.append(chosen.train, chosen.validation)), chosen.test
 
 
-def stratified_folds(ys: Int[Array, " graphs"], count: int = FOLDS, seed: int = 0) -> tuple[Fold, ...]:
+def stratified_folds(
+    ys: Int[Array, " graphs"], count: int = FOLDS, seed: int = 0, classes: Sequence[str] = ()
+) -> tuple[Fold, ...]:
     """Folds that are equal from run to run: each graph in one test part, each class spread evenly.
 
     Section 4.3 has 9 folds for training and 1 for testing; the paper's own folds are not public.
+
+    Args:
+        ys: Class of each graph; all 0 where there are none.
+        count: Of the folds.
+        seed: What the folds depend on.
+        classes: Names of the classes, for sentences.
     """
     from sklearn.model_selection import StratifiedKFold
 
-    least = int(np.bincount(ys).min()) if len(ys) else 0
-    if least < count:
-        raise DataError(f"{count} stratified folds need at least {count} graphs of each class: found {least} of one.")
+    counts = np.bincount(ys) if len(ys) else np.zeros(1, np.int64)
+    if (least := int(counts.min())) < count:
+        rarest = classes[int(counts.argmin())] if classes else "one"
+        each, of = (" of each class", f" of {rarest}") if len(counts) > 1 else ("", "")
+        raise DataError(
+            f"{count} folds need at least {count} examples{each}: found {least}{of}. "
+            "Ask for fewer folds, or add examples."
+        )
     folds = StratifiedKFold(count, shuffle=True, random_state=seed).split(np.zeros(len(ys)), ys)
     return tuple(Fold(train, _NONE, test) for train, test in folds)
 

@@ -60,14 +60,16 @@ class Division:
         if self.scaffold and self.group:
             raise DataError("molecules are divided by scaffold or by group: got both. Leave one out.")
 
-    def of(self, ys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Numbers of the examples to learn from, and of those to test."""
+    def of(self, ys: np.ndarray, classes: Sequence[str] = ()) -> tuple[np.ndarray, np.ndarray]:
+        """Numbers of the examples to learn from, and of those to test; classes, if there are some, are spread."""
         if self.scaffold or self.group:
             raise DataError("a scaffold or a group is that of molecules in a table: these data have neither.")
-        chosen = stratified_folds(ys, self.folds, self.seed)[self.fold]
+        chosen = stratified_folds(ys, self.folds, self.seed, classes)[self.fold]
         return chosen.train, chosen.test
 
-    def of_molecules(self, found: smiles.Molecules, ys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def of_molecules(
+        self, found: smiles.Molecules, ys: np.ndarray, classes: Sequence[str]
+    ) -> tuple[np.ndarray, np.ndarray]:
         """The same by group or scaffold, if that is asked for."""
         if self.scaffold:
             train, _, test = scaffold_split(found.smiles, (0.9, 0.0, 0.1))
@@ -75,7 +77,7 @@ class Division:
             test = group_folds(found.groups, self.folds)[self.fold]
             train = np.setdiff1d(np.arange(len(found)), test)
         else:
-            return self.of(ys)
+            return self.of(ys, classes)
         return train, test
 
 
@@ -111,23 +113,48 @@ def read(
         raise DataError("points are classified in clouds, and meshes as wholes: got both. Leave one out.")
     if meshes and path.is_file():
         raise DataError(f"meshes are files in a folder with a sub-folder per class: got the file {path}.")
+    name = path.name.lower() if path.is_file() else ""
     if vertices is not None:
         found = _points(path, vertices, divided)
-    elif path.suffix.lower() in (".csv", ".gz", ".tsv"):
+    elif name.endswith((".zip", ".tar", ".tar.gz", ".tgz")):
+        found = _graphs(path, divided)
+    elif name.endswith((".csv", ".tsv", ".gz")):
         found = _molecules(path, smiles, target, divided)
-    elif path.suffix.lower() == ".safetensors":
+    elif name.endswith(".safetensors"):
         found = _batch(path, divided)
-    elif path.is_file() or any(path.glob("*_graph_indicator.txt")):
+    elif name:
+        raise DataError(
+            f"{path} must be a folder, or a .csv, .zip or .safetensors file: it is none of them. Save a table as CSV, "
+            "and put clouds or meshes into a folder with a sub-folder per class."
+        )
+    elif any(path.glob("*_graph_indicator.txt")):
         found = _graphs(path, divided)
     else:
         found = _clouds(path, meshes, divided)
+    train, test = _learnable(path, found)
     recipe = changed(of_length(found.recipe, epochs), settings or {})
-    train, test = found.parts
     said = [*found.said, f"{len(train)} to learn from, {len(test)} to test", f"network: {recipe.network}"]
     said.append(f"{recipe.train.epochs} epochs, batches of {recipe.train.batch}, rate {recipe.train.rate:g}")
     if recipe.balanced:
         said.append("rare classes count as much as frequent ones")
     return Own(recipe, found.parts, tuple(said))
+
+
+def _learnable(path: Path, found: Own) -> tuple[Learnable, Learnable]:
+    """The parts, if there is something to learn and something to test."""
+    train, test = found.parts
+    if not len(train) or not len(test):
+        raise DataError(
+            f"{path} must be divided into examples to learn from and examples to test: got {len(train)} and "
+            f"{len(test)}. Divide it in another way."
+        )
+    occurring = {*train.ys.tolist(), *test.ys.tolist()} if found.recipe.task == "classes" else ()
+    if len(occurring) == 1:
+        raise DataError(
+            f"{path} must have two or more classes to tell apart: all examples are of the class "
+            f"{train.classes[occurring.pop()]}."
+        )
+    return train, test
 
 
 def _clouds(path: Path, meshes: bool, division: Division) -> Own:
@@ -137,7 +164,7 @@ def _clouds(path: Path, meshes: bool, division: Division) -> Own:
     recipe = for_clouds(_name(path), examples, spacing, dataset="folder", options={"columns": list(found.columns)})
     if meshes:
         recipe = changed(recipe, {"input.edges": "mesh", "augment.drop": 0.0})
-    train, test = division.of(examples.ys.numpy())
+    train, test = division.of(examples.ys.numpy(), examples.classes)
     said = (
         f"{len(examples)} {'meshes' if meshes else 'clouds'} in {len(examples.classes)} classes: "
         f"{', '.join(examples.classes)}",
@@ -181,15 +208,17 @@ def _graphs(path: Path, division: Division) -> Own:
     graphs = tu.read(path)
     whole = GraphExamples(graphs, np.arange(len(graphs)))
     recipe = for_graphs(_name(path), whole, dataset="tu")
-    train, test = division.of(graphs.ys)
+    train, test = division.of(graphs.ys, whole.classes)
     return Own(recipe, (whole.take(train), whole.take(test)), (repr(graphs),))
 
 
 def _batch(path: Path, division: Division) -> Own:
     found = batch.read(path)
+    if not found.target_names:
+        raise DataError(f"{path} must hold y, what to predict of each graph: it holds none.")
     whole, task = examples_of(found, str(path))
     recipe = for_graphs(_name(path), whole, task, dataset="batch")
-    train, test = division.of(_strata(whole, task))
+    train, test = division.of(*_strata(whole, task))
     said = (repr(whole.graphs), f"predicts {', '.join(found.target_names)} ({task})")
     return Own(recipe, (whole.take(train), whole.take(test)), said)
 
@@ -199,7 +228,7 @@ def _molecules(path: Path, column: str | None, target: Sequence[str] | None, div
     whole, task = examples_of(found, str(path))
     whole = replace(whole, smiles=found.smiles)
     recipe = for_graphs(_name(path), whole, task, dataset="smiles")
-    train, test = division.of_molecules(found, _strata(whole, task))
+    train, test = division.of_molecules(found, *_strata(whole, task))
     said = (
         f"{len(found)} molecules; {len(found.skipped)} rows skipped",
         *_skipped([f"row {row}: {sentence}" for row, sentence in found.skipped]),
@@ -249,9 +278,9 @@ def examples_of(found: Targeted, where: str) -> tuple[GraphExamples, str]:
     return GraphExamples(graphs, every, None, names), "classes"
 
 
-def _strata(examples: GraphExamples, task: str) -> np.ndarray:
-    """The classes to spread evenly; all alike where there are none."""
-    return examples.ys.numpy() if task == "classes" else np.zeros(len(examples), np.int64)
+def _strata(examples: GraphExamples, task: str) -> tuple[np.ndarray, Sequence[str]]:
+    """The classes to spread evenly, and their names; all alike where there are none."""
+    return (examples.ys.numpy(), examples.classes) if task == "classes" else (np.zeros(len(examples), np.int64), ())
 
 
 def _name(path: Path) -> str:

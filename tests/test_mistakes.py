@@ -1,0 +1,104 @@
+"""What people get wrong at first, in what they give to a command, is answered by one sentence, never by a traceback."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from click.testing import Result
+from safetensors.torch import save_file
+from typer.testing import CliRunner
+
+from edgecond.cli import app
+
+SMALL = ["--folds", "3", "--epochs", "1", "--set", "network=C(4)-GAP-FC(2)"]
+ALCOHOLS = ["C" * (n + 1) + "O" for n in range(12)]
+
+
+def edgecond(*words: object) -> Result:
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+def sentence_of(result: Result) -> str:
+    """The one line that a command leaves with, and the status 2."""
+    assert isinstance(result.exception, SystemExit), result.exception
+    assert result.exit_code == 2, result.output
+    assert result.stderr.count("\n") == 1, result.stderr
+    return result.stderr.strip()
+
+
+def write_clouds(path: Path, *classes: str, count: int = 6) -> None:
+    rng = np.random.default_rng(0)
+    for name in classes:
+        (path / name).mkdir(parents=True)
+        for number in range(count):
+            np.save(path / name / f"{number}.npy", rng.random((20, 3), np.float32))
+
+
+def pairs(path: Path, **tensors: torch.Tensor) -> None:
+    """A batch of twelve graphs, each of two vertices and the edge between them."""
+    first = torch.arange(0, 24, 2)
+    ends = torch.cat([torch.stack([first, first + 1]), torch.stack([first + 1, first])], dim=1)
+    save_file({"edge_index": ends, "ptr": torch.arange(0, 25, 2), **tensors}, path)
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Clouds, a table of molecules and batches of graphs, in a directory of their own."""
+    place = tmp_path_factory.mktemp("data")
+    write_clouds(place / "shapes", "ball", "box")
+    write_clouds(place / "few", "ball", "box", count=2)
+    write_clouds(place / "three", "ball", "box", "cone")
+    rows = [f"{smiles},{len(smiles) / 7},{'ab'[n % 2]},same" for n, smiles in enumerate(ALCOHOLS)]
+    (place / "molecules.csv").write_text("smiles,logS,kind,alike\n" + "\n".join(rows) + "\n")
+    (place / "notes.txt").write_text("none")
+    pairs(place / "unknown.safetensors")
+    pairs(place / "alike.safetensors", y=torch.full((12,), 5))
+    return place
+
+
+@pytest.fixture(autouse=True)
+def beside_the_data(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EDGECOND_CACHE", str(tmp_path / "cache"))
+    monkeypatch.chdir(data)
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (
+            ["unknown.safetensors"],
+            "unknown.safetensors must hold y, what to predict of each graph: it holds none.",
+        ),
+        (
+            ["alike.safetensors"],
+            "alike.safetensors must have two or more classes to tell apart: all examples are of the class 5.",
+        ),
+        (
+            ["molecules.csv", "--target", "alike"],
+            "molecules.csv must have two or more classes to tell apart: all examples are of the class same.",
+        ),
+        (
+            ["molecules.csv", "--target", "logS", "--scaffold"],
+            "molecules.csv must be divided into examples to learn from and examples to test: got 0 and 12. "
+            "Divide it in another way.",
+        ),
+        (
+            ["notes.txt"],
+            "notes.txt must be a folder, or a .csv, .zip or .safetensors file: it is none of them. Save a table as "
+            "CSV, and put clouds or meshes into a folder with a sub-folder per class.",
+        ),
+        (
+            ["few"],
+            "5 folds need at least 5 examples of each class: found 2 of ball. Ask for fewer folds, or add examples.",
+        ),
+        (
+            ["molecules.csv", "--target", "logS", "--folds", "13"],
+            "13 folds need at least 13 examples: found 12. Ask for fewer folds, or add examples.",
+        ),
+    ],
+)
+def test_data_that_cannot_be_learned_are_answered_by_a_sentence(words: list[str], sentence: str):
+    assert sentence_of(edgecond("train", *words)) == sentence

@@ -102,3 +102,60 @@ def beside_the_data(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 )
 def test_data_that_cannot_be_learned_are_answered_by_a_sentence(words: list[str], sentence: str):
     assert sentence_of(edgecond("train", *words)) == sentence
+
+
+@pytest.mark.parametrize(
+    ("setting", "sentence"),
+    [
+        ("task=answers", "task is what the data say, and no setting: got 'answers'. Leave it out, or name other data."),
+        (
+            "dataset=mnist",
+            "dataset is what the data say, and no setting: got 'mnist'. Leave it out, or name other data.",
+        ),
+        (
+            "labels=given",
+            "the settings of shapes must hold together: a labelling is one of cartesian+spherical, cartesian, "
+            "spherical, irz-all, irz-cylindrical, irz-spherical, distance, none, one-hot: got 'given'.",
+        ),
+        (
+            "network=C(4)-MP-GAP-FC(2)",
+            "the settings of shapes must hold together: a pooling of point clouds needs a resolution and a radius: got "
+            "MP. Write it as in MP(0.25,0.5).",
+        ),
+        (
+            "train.rate=fast",
+            "the settings of shapes must hold together: train.rate: Input should be a valid number, unable to parse "
+            "string as a number: got 'fast'.",
+        ),
+        ("hidden=16", "the settings of shapes must hold together: hidden: Input should be a valid tuple: got 16."),
+        (
+            "input.edges=mesh",
+            "a graph along edges needs meshes: got a cloud, which has none. Read the files as meshes.",
+        ),
+    ],
+)
+def test_a_setting_that_cannot_be_is_answered_by_a_sentence(setting: str, sentence: str, tmp_path: Path):
+    answer = edgecond("train", "shapes", *SMALL, "--set", setting, "--out", tmp_path / "run")
+
+    assert sentence_of(answer) == sentence
+
+
+def test_a_network_that_cannot_be_read_is_pointed_at():
+    """The mark is below the first letter that is wrong, and nothing stands after it."""
+    answer = edgecond("train", "shapes", "--folds", 3, "--set", "network=C(4)-GAP-hello")
+
+    assert answer.exit_code == 2
+    assert answer.stderr == (
+        "the settings of shapes must hold together: network: a layer is one of C, MP, AP, GAP, GMP, V, FC, D: found "
+        "'hello' at character 10.\n  C(4)-GAP-hello\n           ^\n"
+    )
+
+
+def test_a_stray_point_in_a_cloud_to_learn_from_is_answered_by_a_sentence(tmp_path: Path):
+    write_clouds(tmp_path / "shapes", "ball", "box")
+    for path in (tmp_path / "shapes").glob("*/*.npy"):
+        np.save(path, np.load(path) * np.where(np.arange(20) == 7, 1e30, 1)[:, None].astype(np.float32))
+
+    answer = edgecond("train", tmp_path / "shapes", *SMALL, "--set", "input.resolution=0.1", "--out", tmp_path / "run")
+
+    assert sentence_of(answer).endswith("Choose a coarser one, or remove stray points.")

@@ -175,7 +175,7 @@ def test_settings_are_changed_by_their_dotted_names():
         ({"trian.rate": 1}, "there is no 'trian.rate'. Did you mean train.rate"),
         (
             {"train.rate": -1},
-            "the settings of nci1/ecc must hold together: train.rate: Input should be greater than 0.",
+            "the settings of nci1/ecc must hold together: train.rate: Input should be greater than 0: got -1.",
         ),
         ({"network": "C(4)-FC"}, "the settings of nci1/ecc must hold together: network: "),
     ],

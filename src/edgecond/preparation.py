@@ -17,7 +17,7 @@ from edgecond.datasets.graphs import GraphExamples, Graphs
 from edgecond.graph import Cloud
 from edgecond.labels import check_labelling, distinct_offsets
 from edgecond.pyramid import levels_of
-from edgecond.recipe import Recipe
+from edgecond.recipe import Recipe, RecipeError
 from edgecond.samples import Source
 from edgecond.samples.clouds import Builder, CloudSource
 from edgecond.samples.graphs import GraphSource, Pyramids
@@ -58,6 +58,15 @@ def preparation(
         progress: Called while the pyramids of graphs are computed.
         passing: Of `GraphPreparation`.
     """
+    try:
+        return _preparation(recipe, examples, progress, passing)
+    except DataError:
+        raise
+    except ValueError as error:
+        raise RecipeError(f"the settings of {recipe.name} must hold together: {error}") from error
+
+
+def _preparation(recipe: Recipe, examples: Any, progress: Progress, passing: bool) -> Preparation:
     if isinstance(examples, GraphExamples):
         names = {name: torch.from_numpy(getattr(examples.graphs, name).astype(np.int64)) for name in VALUES}
         return GraphPreparation(recipe, progress, names | (_units(examples) if recipe.standardised else {}), passing)

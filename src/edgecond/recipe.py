@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.resources import files
 from typing import Annotated, Any, Literal, Self
 
@@ -185,10 +185,16 @@ def find(name: str) -> Recipe:
     """The row of a name."""
     known = recipes()
     if name not in known:
-        close = difflib.get_close_matches(name, known, n=3, cutoff=0.3)
-        hint = f" Did you mean {' or '.join(close)}?" if close else ""
-        raise RecipeError(f"a row is one of those that `edgecond list` shows: there is no {name!r}.{hint}")
+        raise RecipeError(
+            f"a row is one of those that `edgecond list` shows: there is no {name!r}.{meant(name, known)}"
+        )
     return known[name]
+
+
+def meant(name: str, known: Iterable[str], near: float = 0.3) -> str:
+    """A question after those of the known names that are this near, at most three; nothing if there is none."""
+    close = difflib.get_close_matches(name, known, n=3, cutoff=near)
+    return f" Did you mean {' or '.join(close)}?" if close else ""
 
 
 def changed(recipe: Recipe, changes: Mapping[str, Any]) -> Recipe:
@@ -196,10 +202,14 @@ def changed(recipe: Recipe, changes: Mapping[str, Any]) -> Recipe:
     content = recipe.model_dump(mode="json", exclude={"paper"})
     known = {name: (table, key) for name, table, key in _dotted(content)}
     for name, value in changes.items():
+        if name in ("name", "dataset", "task"):
+            raise RecipeError(
+                f"{name} is what the data say, and no setting: got {value!r}. Leave it out, or name other data."
+            )
         if name not in known:
-            close = difflib.get_close_matches(name, known, n=3, cutoff=0.3)
-            hint = f" Did you mean {' or '.join(close)}?" if close else ""
-            raise RecipeError(f"a setting is one of those that `edgecond show` lists: there is no {name!r}.{hint}")
+            raise RecipeError(
+                f"a setting is one of those that `edgecond show` lists: there is no {name!r}.{meant(name, known)}"
+            )
         table, key = known[name]
         table[key] = value
     try:
@@ -239,5 +249,9 @@ def first_fault(error: Exception) -> str:
     """The first thing that is wrong, as a sentence."""
     if isinstance(error, ValidationError):
         detail = error.errors()[0]
-        return f"{': '.join(filter(None, ('.'.join(map(str, detail['loc'])), detail['msg'])))}."
+        said = ": ".join(filter(None, (".".join(map(str, detail["loc"])), detail["msg"].removeprefix("Value error, "))))
+        if detail["type"] == "value_error":  # of our own
+            return said if said.endswith((".", "^")) else f"{said}."
+        found = detail["input"]
+        return f"{said}: got {found!r}." if isinstance(found, str | int | float) else f"{said}."
     return str(error)

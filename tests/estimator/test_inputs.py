@@ -87,8 +87,8 @@ def test_what_cannot_be_learned_is_refused_in_a_sentence(case: str):
 
 
 PARAMETERS: dict[str, tuple[dict[str, Any], str]] = {
-    "epochs": ({"epochs": 0}, "train.epochs: Input should be greater than 0."),
-    "rate": ({"rate": -1.0}, "train.rate: Input should be greater than 0."),
+    "epochs": ({"epochs": 0}, "train.epochs: Input should be greater than 0: got 0."),
+    "rate": ({"rate": -1.0}, "train.rate: Input should be greater than 0: got -1.0."),
     "outputs": ({"network": "C(4)-GAP-FC(3)"}, "C(4)-GAP-FC(3) has 3. End it with FC(2)."),
     "setting": ({"settings": {"train.rat": 1}}, "there is no 'train.rat'. Did you mean train.rate"),
     "looks": ({"looks": 6}, "looks must be a whole number from 1 to 5, the sparsifications of a graph: got 6."),

@@ -11,6 +11,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from edgecond.datasets import DataError
 from edgecond.graph import Cloud, Graph, Labels, Pyramid, Sample
 from edgecond.labels import label_edges
 from edgecond.pyramid import cloud_pyramid, input_signal, Level, Levels, Resolutions
@@ -133,4 +134,7 @@ class CloudSource:
                 self.augment(cloud, generator(self.seed, epoch, int(index)))
                 for cloud, index in zip(clouds, indices, strict=True)
             ]
-        return self.build(clouds, [y for _, y in examples])
+        try:
+            return self.build(clouds, [y for _, y in examples])
+        except ValueError as error:  # such as points that are too far apart
+            raise DataError(str(error)) from error

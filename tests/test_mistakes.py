@@ -159,3 +159,33 @@ def test_a_stray_point_in_a_cloud_to_learn_from_is_answered_by_a_sentence(tmp_pa
     answer = edgecond("train", tmp_path / "shapes", *SMALL, "--set", "input.resolution=0.1", "--out", tmp_path / "run")
 
     assert sentence_of(answer).endswith("Choose a coarser one, or remove stray points.")
+
+
+@pytest.fixture(scope="module")
+def runs(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of the clouds and one of the molecules."""
+    place = tmp_path_factory.mktemp("runs")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("EDGECOND_CACHE", str(place / "cache"))
+        for name, words in (("shapes", []), ("molecules.csv", ["--target", "kind"])):
+            result = edgecond("train", data / name, *words, *SMALL, "--out", place / name)
+            assert result.exit_code == 0, result.output
+    return place
+
+
+@pytest.mark.parametrize("verb", ["evaluate", "report"])
+@pytest.mark.parametrize(
+    ("run", "other", "learned", "found"),
+    [
+        ("shapes", "three", "clouds or meshes (classes ball, box)", "clouds or meshes (classes ball, box, cone)"),
+        ("molecules.csv", "shapes", "molecules (classes a, b)", "clouds or meshes (classes ball, box)"),
+    ],
+)
+def test_data_unlike_those_that_a_run_learned_are_answered_by_a_sentence(
+    verb: str, run: str, other: str, learned: str, found: str, runs: Path
+):
+    answer = edgecond(verb, runs / run, "--data", other)
+
+    assert sentence_of(answer) == (
+        f"{other} must hold what {runs / run} learned, {learned}: it holds {found}. Name the place of those data."
+    )

@@ -30,8 +30,13 @@ from edgecond.training import seeded
 
 FILE = "model.safetensors"
 SHOWN = 10  # classes in a sentence
-OWN = ("folder", "smiles", "tu", "batch")
-"""What a recipe calls data of one's own: clouds, molecules and graphs."""
+OWN = {
+    "folder": "clouds or meshes",
+    "smiles": "molecules",
+    "tu": "graphs in TU files",
+    "batch": "graphs of a batch",
+}
+"""What a recipe calls data of one's own, and what they are."""
 Learnable = Examples | PointExamples | GraphExamples
 
 
@@ -78,10 +83,9 @@ class Model:
         """
         outputs, classes = recipe.network.classes, examples.classes
         if outputs != len(classes):
-            told = ", ".join(classes[:SHOWN]) + (", ..." if len(classes) > SHOWN else "")
             raise RecipeError(
-                f"a network must end with an output for each of {told}: {recipe.network} has {outputs or 'none'}. "
-                f"End it with FC({len(classes)})."
+                f"a network must end with an output for each of {shown(classes)}: {recipe.network} has "
+                f"{outputs or 'none'}. End it with FC({len(classes)})."
             )
         made = preparation(recipe, examples, progress, passing)
         sample = made.look(examples, 0, 1).sample([0], 0)
@@ -177,6 +181,11 @@ class Model:
             return _restored(tensors, about["model"])
         except ValueError as error:
             raise CheckpointError(f"{path} must be a model that holds together: {first_fault(error)}") from error
+
+
+def shown(classes: Sequence[str]) -> str:
+    """The names of classes in a sentence, or the first of them."""
+    return ", ".join(classes[:SHOWN]) + (", ..." if len(classes) > SHOWN else "")
 
 
 def settings(recipe: Recipe) -> dict[str, Any]:

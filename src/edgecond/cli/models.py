@@ -13,7 +13,7 @@ from edgecond.cli.running import tell_how_good, watched
 from edgecond.console import print_table, users_errors
 
 if TYPE_CHECKING:
-    from edgecond.model import Learnable
+    from edgecond.model import Learnable, Model
 
 DATA = "data.json"  # where a run says what data of one's own it learned
 KEPT: dict[str, type | tuple[type, ...]] = {
@@ -130,20 +130,20 @@ def train(
             typer.echo(f"The model is in {directory}; `edgecond report {directory}` shows it on a page.")
 
 
-def kept_examples(run: Path, dataset: str, moved: Path | None = None, **changes: Any) -> Learnable | None:
+def kept_examples(run: Path, model: Model, moved: Path | None = None, **changes: Any) -> Learnable | None:
     """The test examples of a run that learned data of one's own; none if it learned other data.
 
     Args:
         run: Its directory, which says what the data were and where.
-        dataset: What its recipe calls them.
+        model: What it learned.
         moved: Where they are now.
         changes: Of what the run says.
     """
     from edgecond import own
     from edgecond.datasets import DataError
-    from edgecond.model import OWN
+    from edgecond.model import OWN, shown
 
-    if dataset not in OWN:
+    if model.recipe.dataset not in OWN:
         return None
     file = run / DATA
     try:
@@ -164,7 +164,17 @@ def kept_examples(run: Path, dataset: str, moved: Path | None = None, **changes:
             f"{run} learned data that must still be there to test it: {path} is not. If they were moved, name their "
             "new place with --data."
         )
-    return own.read(**said | changes | {"path": path}).parts[1]
+    found = own.read(**said | changes | {"path": path})
+    learned, here = (
+        (recipe.dataset, recipe.task, tuple(classes))
+        for recipe, classes in ((model.recipe, model.classes), (found.recipe, found.parts[1].classes))
+    )
+    if learned != here:
+        told = [f"{OWN[dataset]} ({task} {shown(classes)})" for dataset, task, classes in (learned, here)]
+        raise DataError(
+            f"{path} must hold what {run} learned, {told[0]}: it holds {told[1]}. Name the place of those data."
+        )
+    return found.parts[1]
 
 
 Moved = Annotated[Path | None, typer.Option("--data", help="Where data of your own are now, if they were moved.")]
@@ -198,7 +208,7 @@ def evaluate(
         found = Model.load(model)
         recipe = found.recipe
         number = found.about.get("fold", 0) if fold is None else fold
-        test = kept_examples(model, recipe.dataset, moved, fold=number)
+        test = kept_examples(model, found, moved, fold=number)
         if test is None:
             _, test = datasets.load(recipe.dataset, number, **recipe.options)
     if test.digest != found.about["data"]:
@@ -246,5 +256,5 @@ def report(
     from edgecond.report import write
 
     with users_errors():
-        path = write(run, out, kept_examples(run, Model.load(run).recipe.dataset, moved))
+        path = write(run, out, kept_examples(run, Model.load(run), moved))
     typer.echo(f"The report is in {path}.")

@@ -95,10 +95,10 @@ def test_confusion_has_a_row_for_each_true_class(capsys):
 @pytest.mark.parametrize(
     ("command", "sentence"),
     [
-        (["train", "sidney"], "a row is one of those that `edgecond list` shows: there is no 'sidney/ecc'."),
+        (["train", "sidney"], "sidney must be a dataset, a row of `edgecond list`, or the path of your own data: "),
         (["train", "synthetic", "--fold", "1"], "the folds of synthetic are numbered from 0 to 0: got 1."),
-        (["evaluate", "nowhere"], "a checkpoint must be at nowhere: there is none."),
-        (["predict", "nowhere", "cloud.npy"], "a checkpoint must be at nowhere: there is none."),
+        (["evaluate", "nowhere"], "nowhere must be a model file, or the directory of a run "),
+        (["predict", "nowhere", "cloud.npy"], "nowhere must be a model file, or the directory of a run "),
         (["reproduce", "synthetic/ec"], "a row is one of those that `edgecond list` shows: there is no"),
     ],
 )

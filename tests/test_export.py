@@ -272,7 +272,11 @@ class TestCommandLine:
         ("arguments", "sentence"),
         [
             (["runs/demo", "--to", "tflite"], "a network is exported to onnx or torch: got 'tflite'.\n"),
-            (["nowhere"], "a checkpoint must be at nowhere: there is none.\n"),
+            (
+                ["nowhere"],
+                "nowhere must be a model file, or the directory of a run with its model in model.safetensors: there is "
+                "none. `edgecond train` makes one.\n",
+            ),
         ],
     )
     def test_a_wrong_word_is_answered_by_a_sentence(self, arguments, sentence, demo, monkeypatch):

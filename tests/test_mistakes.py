@@ -189,3 +189,71 @@ def test_data_unlike_those_that_a_run_learned_are_answered_by_a_sentence(
     assert sentence_of(answer) == (
         f"{other} must hold what {runs / run} learned, {learned}: it holds {found}. Name the place of those data."
     )
+
+
+MODEL = "must be a model file, or the directory of a run with its model in model.safetensors"
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (
+            ["train", "nowhere.csv"],
+            "nowhere.csv must be a dataset, a row of `edgecond list`, or the path of your own data: it is none of "
+            "them.",
+        ),
+        (
+            ["train", "nic1"],
+            "nic1 must be a dataset, a row of `edgecond list`, or the path of your own data: it is none of them. "
+            "Did you mean nci1 ",
+        ),
+        (["predict", "nowhere", "shapes"], f"nowhere {MODEL}: there is none. `edgecond train` makes one."),
+        (["report", "shapes"], f"shapes {MODEL}: there is none. `edgecond train` makes one."),
+        (
+            ["export", "unknown.safetensors"],
+            "unknown.safetensors must be a checkpoint of edgecond: its tensors are from elsewhere.",
+        ),
+    ],
+)
+def test_a_name_that_stands_for_nothing_is_answered_by_a_sentence(words: list[str], sentence: str):
+    assert sentence_of(edgecond(*words)).startswith(sentence)
+
+
+@pytest.mark.parametrize("place", ["notes.txt/out", "/proc/out", "shapes"])
+@pytest.mark.parametrize("words", [["predict", "{}", "shapes"], ["report", "{}"], ["export", "{}"]], ids=lambda w: w[0])
+def test_a_place_that_cannot_be_written_is_answered_by_a_sentence(words: list[str], place: str, runs: Path):
+    answer = edgecond(*(word.format(runs / "shapes") for word in words), "--out", place)
+
+    said = sentence_of(answer)
+    assert said.startswith(f"{place} must be written: ")
+    assert said.endswith("name another directory.")
+    assert "File exists" not in said
+
+
+@pytest.mark.parametrize(
+    ("run", "file", "sentence"),
+    [
+        ("shapes", "molecules.csv", "molecules.csv cannot be read: line 1 must hold numbers, or the names of the "),
+        ("molecules.csv", "shapes", "shapes must be a table in a file, as CSV: it is a folder."),
+        ("molecules.csv", "shapes/ball/0.npy", "shapes/ball/0.npy must be a text: found something else."),
+        ("graphs", "molecules.csv", "molecules.csv must be a folder or a zip file in the TU format: it is neither."),
+        ("graphs", "shapes", "shapes must hold one dataset in the TU format, with one file NAME_A.txt: found 0."),
+        ("graphs", "many.safetensors", "many.safetensors must hold edge_index, and batch or ptr, as a PyG Batch has "),
+    ],
+)
+def test_a_model_that_is_given_data_of_another_kind_says_so(
+    run: str, file: str, sentence: str, runs: Path, data: Path, tmp_path: Path
+):
+    """Bad items have the status 1, since there may be good ones beside them."""
+    model = runs / run
+    if run == "graphs":
+        model, y = tmp_path / "run", torch.arange(12) % 2
+        pairs(tmp_path / "pairs.safetensors", y=y)
+        assert edgecond("train", tmp_path / "pairs.safetensors", *SMALL, "--out", model).exit_code == 0
+    save_file({f"layer{n}": torch.zeros(1) for n in range(100)}, data / "many.safetensors")
+
+    answer = edgecond("predict", model, file)
+
+    assert (answer.exit_code, answer.stderr.count("\n")) == (1, 1), answer.output
+    assert answer.stderr.startswith(sentence)
+    assert len(answer.stderr) < 300

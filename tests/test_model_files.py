@@ -282,7 +282,7 @@ def test_every_verb_answers_a_wrong_model_by_one_sentence(tmp_path: Path, make: 
 
     assert result.exit_code == 2
     assert isinstance(result.exception, SystemExit)
-    assert str(path) in result.stderr
+    assert result.stderr.startswith(str(path if path.exists() else tmp_path))
     assert result.stdout == ""
     assert not (tmp_path / "sprung").exists()
 

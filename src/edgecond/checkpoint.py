@@ -54,8 +54,9 @@ def whole(path: Path) -> Iterator[BinaryIO]:
         temporary.replace(path)
     except OSError as error:
         _remove(temporary)
+        reason = "Not a directory" if isinstance(error, FileExistsError) else error.strerror or error  # its parent
         raise CheckpointError(
-            f"{path} must be written: {error.strerror or error}. "
+            f"{path} must be written: {reason}. "
             "The one before it, if any, is whole; free some space or name another directory."
         ) from error
     except BaseException:
@@ -78,12 +79,14 @@ def load_checkpoint(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """Read a checkpoint; a newer format is refused before its tensors are."""
     try:
         with safe_open(path, "pt") as file:
-            about = json.loads((file.metadata() or {})[KEY])
+            if KEY not in (told := file.metadata() or {}):
+                raise CheckpointError(f"{path} must be a checkpoint of edgecond: its tensors are from elsewhere.")
+            about = json.loads(told[KEY])
             _check_version(path, about)
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
     except FileNotFoundError:
         raise CheckpointError(f"a checkpoint must be at {path}: there is none.") from None
-    except (OSError, SafetensorError, KeyError, ValueError, RuntimeError) as error:  # RuntimeError: nested too deeply
+    except (OSError, SafetensorError, ValueError, RuntimeError) as error:  # RuntimeError: nested too deeply
         raise CheckpointError(f"{path} must be a checkpoint of edgecond: it cannot be read ({error}).") from error
     return tensors, {name: value for name, value in about.items() if name != "version"}
 

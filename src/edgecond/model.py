@@ -171,16 +171,20 @@ class Model:
     @staticmethod
     def load(path: Path) -> Model:
         """Read a file, or that of a run's directory."""
-        path = path / FILE if path.is_dir() else path
-        tensors, about = load_checkpoint(path)
+        if not (file := path / FILE if path.is_dir() else path).exists():
+            raise CheckpointError(
+                f"{path} must be a model file, or the directory of a run with its model in {FILE}: there is none. "
+                "`edgecond train` makes one."
+            )
+        tensors, about = load_checkpoint(file)
         if "model" not in about:
             raise CheckpointError(
-                f"{path} must be a model: it is the checkpoint of a run. When the run ends it leaves {FILE} beside it."
+                f"{file} must be a model: it is the checkpoint of a run. When the run ends it leaves {FILE} beside it."
             )
         try:
             return _restored(tensors, about["model"])
         except ValueError as error:
-            raise CheckpointError(f"{path} must be a model that holds together: {first_fault(error)}") from error
+            raise CheckpointError(f"{file} must be a model that holds together: {first_fault(error)}") from error
 
 
 def shown(classes: Sequence[str]) -> str:

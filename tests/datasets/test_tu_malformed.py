@@ -19,7 +19,7 @@ from tests.sentences import refused
 @pytest.mark.parametrize(
     ("part", "text", "sentence"),
     [
-        ("A", None, "{folder} must hold one dataset, with one file NAME_A.txt: found 0."),
+        ("A", None, "{folder} must hold one dataset in the TU format, with one file NAME_A.txt: found 0."),
         ("graph_labels", None, "{folder} must hold TINY_graph_labels.txt, which is not there."),
         ("graph_indicator", None, "{folder} must hold TINY_graph_indicator.txt, which is not there."),
         ("A", "", "{path} must hold at least one line: it is empty."),
@@ -191,7 +191,7 @@ def test_two_datasets_in_one_archive_are_refused(tmp_path: Path):
     with zipfile.ZipFile(path, "a") as archive:
         archive.writestr("copy/TINY_A.txt", TINY["A"])
 
-    with refused(f"{path} must hold one dataset, with one file NAME_A.txt: found 2.", DataError):
+    with refused(f"{path} must hold one dataset in the TU format, with one file NAME_A.txt: found 2.", DataError):
         tu.read(path)
 
 

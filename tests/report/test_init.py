@@ -185,5 +185,9 @@ def test_a_log_must_be_json(clouds, tmp_path):
 
 
 def test_a_run_that_is_not_there_is_answered_by_a_sentence(tmp_path):
-    with refused(f"a checkpoint must be at {tmp_path / 'nowhere'}: there is none.", CheckpointError):
+    with refused(
+        f"{tmp_path / 'nowhere'} must be a model file, or the directory of a run with its model in model.safetensors: "
+        "there is none. `edgecond train` makes one.",
+        CheckpointError,
+    ):
         write(tmp_path / "nowhere")

@@ -106,17 +106,22 @@ def train(
 
     from edgecond import experiment, own, parallel
     from edgecond.checkpoint import write_whole
-    from edgecond.recipe import changed, find, written
+    from edgecond.recipe import changed, find, meant, RecipeError, written
 
     options: dict[str, Any] = {"workers": workers, "anew": anew}
     name, data = what, None
     with users_errors():
-        settings = written(changes or [])
-        if Path(what).exists() and what not in datasets_and_rows():
+        settings, known = written(changes or []), datasets_and_rows()
+        if Path(what).exists() and what not in known:
             found = own.read(what, epochs=epochs, settings=settings, **asked)
             recipe, name, data = found.recipe, found.recipe.name, {"path": str(Path(what).resolve()), **asked}
             options["parts"] = found.parts
             typer.echo("\n".join(found.said))
+        elif what not in known:
+            raise RecipeError(
+                f"{what} must be a dataset, a row of `edgecond list`, or the path of your own data: it is none of them."
+                f"{meant(what, known, near=0.6)}"
+            )
         else:
             recipe = changed(find(what if "/" in what else f"{what}/ecc"), settings)
             options["epochs"] = epochs

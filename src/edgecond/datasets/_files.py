@@ -151,11 +151,19 @@ def unpack(path: Path, target: Path) -> None:
 Member = tuple[str, Callable[[], bytes]]
 
 
+_ZIPS, _TARS = (".zip", ".npz"), (".tar", ".tar.gz", ".tgz")
+
+
+def is_archive(path: Path) -> bool:
+    """Whether the name is that of an archive that is read here."""
+    return path.name.endswith((*_ZIPS, *_TARS))
+
+
 def _members(path: Path, most: int = MOST_BYTES) -> Generator[Member, None, None]:
     """Names of the regular files of an archive, each with a function to read it before the next one is asked for."""
-    if path.suffix in (".zip", ".npz"):
+    if path.name.endswith(_ZIPS):
         return _checked(path, _zip_members(path, most))
-    if path.name.endswith((".tar", ".tar.gz", ".tgz")):
+    if path.name.endswith(_TARS):
         return _checked(path, _tar_members(path, most))
     raise DataError(f"{path} is not an archive that is read here: zip, tar and tar.gz are.")
 

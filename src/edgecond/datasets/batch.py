@@ -28,6 +28,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 
 from edgecond.datasets._files import DataError, digest, reading, sha256
+from edgecond.datasets._names import listed
 from edgecond.datasets.columns import Task
 from edgecond.datasets.graphs import Graphs
 
@@ -146,7 +147,7 @@ def _vertices(arrays: Mapping[str, Array], where: object) -> tuple[int, Int[Arra
     if "edge_index" not in arrays or not {"ptr", "batch"} & arrays.keys():
         raise DataError(
             f"{where} must hold edge_index, and batch or ptr, as a PyG Batch has them: "
-            f"it holds {', '.join(sorted(arrays)) or 'nothing'}."
+            f"it holds {listed(sorted(arrays), most=5) or 'nothing'}."
         )
     if "ptr" in arrays:
         pointer = _whole(arrays["ptr"], f"{where}, ptr", 1)

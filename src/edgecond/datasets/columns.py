@@ -102,6 +102,8 @@ def read_csv(path: Path) -> Table:
 
 def form_of(path: Path) -> Form:
     """How a CSV file is written, which takes one look at all of its bytes and memory for a few of them."""
+    if path.is_dir():
+        raise DataError(f"{path} must be a table in a file, as CSV: it is a folder.")
     encoding = _encoding(path)
 
     def first(delimiter: str) -> tuple[str, ...]:

@@ -26,6 +26,7 @@ from jaxtyping import Float, Int
 from numpy import ndarray as Array
 
 from edgecond.datasets._files import DataError, digest, sha256
+from edgecond.datasets._names import listed
 from edgecond.datasets.columns import form_of, interpret, read_csv, records, Table, Task
 from edgecond.datasets.graphs import Graphs
 
@@ -132,9 +133,9 @@ def read(
     if target is None:
         known = [name for name in table.numeric() if name != column]
         raise DataError(
-            f"{table.path} needs columns to predict: set target to some of {_listed(known)}, which hold numbers."
+            f"{table.path} needs columns to predict: set target to some of {listed(known)}, which hold numbers."
             if known
-            else f"{table.path} needs columns to predict: set target to some of {_listed(table.header)}."
+            else f"{table.path} needs columns to predict: set target to some of {listed(table.header)}."
         )
     names = (target,) if isinstance(target, str) else tuple(target)
     columns = [table.column(name) for name in names]
@@ -204,13 +205,8 @@ def _smiles_column(path: Path, header: Sequence[str]) -> str:
             return by_name[name]
     raise DataError(
         f"{path} has no column called {', '.join(COLUMNS[:-1])} or {COLUMNS[-1]}: its first line names "
-        f"{_listed(header)}. Set smiles to the one that holds the molecules."
+        f"{listed(header)}. Set smiles to the one that holds the molecules."
     )
-
-
-def _listed(names: Sequence[str], most: int = 20) -> str:
-    shown = ", ".join(name[:_SHOWN] for name in names[:most])
-    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
 
 
 # Molecules become graphs

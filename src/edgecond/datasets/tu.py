@@ -22,7 +22,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from numpy import ndarray as Array
 
-from edgecond.datasets._files import data_directory, DataError, digest, read_archive, reading, sha256
+from edgecond.datasets._files import data_directory, DataError, digest, is_archive, read_archive, reading, sha256
 from edgecond.datasets._names import hint
 from edgecond.datasets.graphs import Graphs
 
@@ -205,6 +205,8 @@ def _files(path: Path, required: Sequence[str]) -> tuple[str, dict[str, bytes]]:
     """The name of the dataset, and the contents of its files by what follows the name."""
     if not path.exists():
         raise DataError(f"{path} must be a folder or a zip file in the TU format: there is nothing.")
+    if path.is_file() and not is_archive(path):
+        raise DataError(f"{path} must be a folder or a zip file in the TU format: it is neither.")
     texts: list[tuple[str, bytes | Path]]
     if path.is_dir():
         with reading(path):
@@ -215,7 +217,7 @@ def _files(path: Path, required: Sequence[str]) -> tuple[str, dict[str, bytes]]:
     names = [name.removesuffix("_A.txt") for name, _ in texts if name.endswith("_A.txt")]
     by_name = dict(texts)
     if len(names) != 1 or len(by_name) != len(texts):
-        raise DataError(f"{path} must hold one dataset, with one file NAME_A.txt: found {len(names)}.")
+        raise DataError(f"{path} must hold one dataset in the TU format, with one file NAME_A.txt: found {len(names)}.")
     files = {}
     for part in _PARTS:
         data = by_name.get(f"{names[0]}_{part}.txt")

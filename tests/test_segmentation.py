@@ -156,6 +156,17 @@ class TestGraphs:
 
         assert found.metrics()["accuracy"] > 0.95
 
+    def test_a_model_of_vertices_says_where_to_ask_for_their_classes(self, parts, tmp_path):
+        Model.new(self.recipe, parts[0], 0).save(tmp_path / "model.safetensors")
+
+        answer = CliRunner().invoke(app, ["predict", str(tmp_path), "graphs.zip"])
+
+        assert (answer.exit_code, answer.output) == (
+            2,
+            "a model must classify clouds, their points, or graphs as wholes: vertices classifies vertices of graphs. "
+            "Ask Model.scores for them, in Python.\n",
+        )
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:

@@ -30,6 +30,11 @@ Progress = Callable[[int, int | None], None]
 
 def columns(model: Model, every: bool = False, ply: Path | None = None) -> list[str]:
     """The names of what is said of each example, in order."""
+    if model.recipe.task == "vertices" and model.recipe.input is None:
+        raise DataError(
+            f"a model must classify clouds, their points, or graphs as wholes: {model.recipe.name} classifies vertices "
+            "of graphs. Ask Model.scores for them, in Python."
+        )
     if ply is not None:
         if model.recipe.task != "vertices":
             raise DataError(f"a PLY is for models that classify points: {model.recipe.name} is none. Leave --ply out.")

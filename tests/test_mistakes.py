@@ -12,6 +12,7 @@ from safetensors.torch import save_file
 from typer.testing import CliRunner
 
 from edgecond.cli import app
+from tests.datasets import tiny
 
 SMALL = ["--folds", "3", "--epochs", "1", "--set", "network=C(4)-GAP-FC(2)"]
 ALCOHOLS = ["C" * (n + 1) + "O" for n in range(12)]
@@ -37,13 +38,6 @@ def write_clouds(path: Path, *classes: str, count: int = 6) -> None:
             np.save(path / name / f"{number}.npy", rng.random((20, 3), np.float32))
 
 
-def pairs(path: Path, **tensors: torch.Tensor) -> None:
-    """A batch of twelve graphs, each of two vertices and the edge between them."""
-    first = torch.arange(0, 24, 2)
-    ends = torch.cat([torch.stack([first, first + 1]), torch.stack([first + 1, first])], dim=1)
-    save_file({"edge_index": ends, "ptr": torch.arange(0, 25, 2), **tensors}, path)
-
-
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Clouds, a table of molecules and batches of graphs, in a directory of their own."""
@@ -54,8 +48,8 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rows = [f"{smiles},{len(smiles) / 7},{'ab'[n % 2]},same" for n, smiles in enumerate(ALCOHOLS)]
     (place / "molecules.csv").write_text("smiles,logS,kind,alike\n" + "\n".join(rows) + "\n")
     (place / "notes.txt").write_text("none")
-    pairs(place / "unknown.safetensors")
-    pairs(place / "alike.safetensors", y=torch.full((12,), 5))
+    tiny.pairs(place / "unknown.safetensors", 12)
+    tiny.pairs(place / "alike.safetensors", 12, y=torch.full((12,), 5))
     return place
 
 
@@ -247,9 +241,9 @@ def test_a_model_that_is_given_data_of_another_kind_says_so(
     """Bad items have the status 1, since there may be good ones beside them."""
     model = runs / run
     if run == "graphs":
-        model, y = tmp_path / "run", torch.arange(12) % 2
-        pairs(tmp_path / "pairs.safetensors", y=y)
-        assert edgecond("train", tmp_path / "pairs.safetensors", *SMALL, "--out", model).exit_code == 0
+        model = tmp_path / "run"
+        pairs = tiny.pairs(tmp_path / "pairs.safetensors", 12, y=torch.arange(12) % 2)
+        assert edgecond("train", pairs, *SMALL, "--out", model).exit_code == 0
     save_file({f"layer{n}": torch.zeros(1) for n in range(100)}, data / "many.safetensors")
 
     answer = edgecond("predict", model, file)

@@ -112,24 +112,17 @@ def test_a_molecule_without_a_class_is_named(tmp_path: Path):
         own.read(path, target=["a"])
 
 
-def paths(count: int, **tensors: torch.Tensor) -> dict[str, torch.Tensor]:
-    """The tensors of a batch of graphs, each of two vertices and the edge between them."""
-    first = torch.arange(0, 2 * count, 2)
-    ends = torch.stack([torch.stack([first, first + 1]), torch.stack([first + 1, first])], dim=2)
-    return {"edge_index": ends.reshape(2, -1), "ptr": torch.arange(0, 2 * count + 1, 2), **tensors}
-
-
 def test_a_graph_without_a_class_is_named_by_its_number(tmp_path: Path):
     """A batch has graphs, numbered as PyG numbers them, and neither molecules nor rows."""
     y = torch.tensor([0.0, 1.0, 0.0, torch.nan, 1.0])
-    save_file(paths(5, y=y), tmp_path / "graphs.safetensors")
+    path = tiny.pairs(tmp_path / "graphs.safetensors", 5, y=y)
 
     with refused(
-        f"{tmp_path / 'graphs.safetensors'}, y must tell the class of every graph: that of graph 3, counted from 0, is "
+        f"{path}, y must tell the class of every graph: that of graph 3, counted from 0, is "
         "NaN. Remove such graphs from the batch.",
         DataError,
     ):
-        own.read(tmp_path / "graphs.safetensors")
+        own.read(path)
 
 
 def test_what_is_not_there_and_a_fold_too_many_are_refused(tmp_path: Path):

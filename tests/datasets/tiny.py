@@ -1,10 +1,14 @@
-"""A tiny dataset in the TU format, written to files, and a naive reader to read it beside ours."""
+"""A tiny dataset in the TU format, written to files, a naive reader to read it beside ours, and a tiny batch."""
 
 from __future__ import annotations
 
 import zipfile
 from pathlib import Path
 from typing import Any
+
+import torch
+from safetensors.torch import save_file
+from torch import Tensor
 
 from edgecond.datasets.graphs import Graphs
 
@@ -77,3 +81,11 @@ def plain(graphs: Graphs) -> list[dict[str, Any]]:
             }
         )
     return found
+
+
+def pairs(path: Path, count: int, **tensors: Tensor) -> Path:
+    """A file with the tensors of a batch of graphs, each of two vertices and the edge between them."""
+    first = torch.arange(0, 2 * count, 2)
+    ends = torch.cat([torch.stack([first, first + 1]), torch.stack([first + 1, first])], dim=1)
+    save_file({"edge_index": ends, "ptr": torch.arange(0, 2 * count + 1, 2), **tensors}, path)
+    return path

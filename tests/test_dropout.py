@@ -47,6 +47,27 @@ def test_the_gradient_is_zero_where_the_signal_was_dropped():
     torch.testing.assert_close(x.grad, torch.where(out == 0, 0.0, 2.0))
 
 
+def test_the_gradient_has_a_gradient():
+    """Dropout is linear: as torch checks it, with the same zeros whenever they are drawn."""
+    x = torch.randn(6, 4, dtype=torch.double, requires_grad=True)
+
+    def dropped(x: torch.Tensor) -> torch.Tensor:
+        torch.manual_seed(0)
+        return Dropout(0.5)(x)
+
+    assert torch.autograd.gradcheck(dropped, x)
+    assert torch.autograd.gradgradcheck(dropped, x)
+
+
+def test_the_mask_has_the_zeros_of_the_layer():
+    """Which processes that train as one rely on."""
+    torch.manual_seed(1)
+    dropped = Dropout(0.3)(torch.ones(30, 5))
+    torch.manual_seed(1)
+
+    assert dropout_mask((30, 5), 0.3, torch.float).equal(dropped)
+
+
 def test_a_seed_draws_the_same_mask_again_and_an_empty_signal_needs_none():
     torch.manual_seed(3)
     one = Dropout(0.5)(torch.ones(9, 9))

@@ -161,11 +161,10 @@ def outer_sums(runs: Runs, z: Float[Tensor, "n o"], x: Float[Tensor, "v i"]) -> 
     return out
 
 
-def drop_(tensor: Tensor, p: float) -> Tensor:
+def drop_(tensor: Tensor, p: float, seed: int) -> Tensor:
     """Set each element of a contiguous tensor to zero with probability $0 < p < 1$, in place."""
     if not serves(tensor) or not tensor.is_contiguous():
-        return twin.drop_(tensor, p)
-    seed = int(torch.empty((), dtype=torch.long).random_())
+        return twin.drop_(tensor, p, seed)
     _extension.drop(tensor.dtype == torch.float64, tensor.data_ptr(), tensor.numel(), p, seed)
     return tensor
 

@@ -156,5 +156,6 @@ def _wide(y: Tensor) -> torch.dtype:
     return torch.promote_types(y.dtype, torch.float32)
 
 
-def drop_(tensor: Tensor, p: float) -> Tensor:
-    return tensor.mul_(torch.empty_like(tensor).bernoulli_(1 - p))
+def drop_(tensor: Tensor, p: float, seed: int) -> Tensor:
+    kept = torch.empty_like(tensor).bernoulli_(1 - p, generator=torch.Generator(tensor.device).manual_seed(seed))
+    return tensor.mul_(kept)

@@ -134,6 +134,16 @@ def test_a_setting_that_cannot_be_is_answered_by_a_sentence(setting: str, senten
     assert sentence_of(answer) == sentence
 
 
+def test_a_rate_at_which_the_last_step_diverges_is_answered_by_a_sentence(tmp_path: Path):
+    """One epoch of one batch: no later loss tells of it."""
+    words = ["molecules.csv", "--target", "logS", "--epochs", 1, "--set", "train.rate=1e30", "--out", tmp_path / "run"]
+
+    assert sentence_of(edgecond("train", *words)) == (
+        "a network must give finite numbers: this one does not for 3 of 3 examples. "
+        "A lower learning rate is the usual cure; look for very large numbers in the data otherwise."
+    )
+
+
 def test_a_network_that_cannot_be_read_is_pointed_at():
     """The mark is below the first letter that is wrong, and nothing stands after it."""
     answer = edgecond("train", "shapes", "--folds", 3, "--set", "network=C(4)-GAP-hello")

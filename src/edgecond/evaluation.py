@@ -17,6 +17,10 @@ Scores = NDArray[np.float64]  # (examples, classes)
 Classes = NDArray[np.int64]  # (examples,)
 
 
+class NonFiniteOutputError(ArithmeticError):
+    """The network gave numbers that are infinite or not numbers."""
+
+
 @torch.no_grad()
 def predict(
     network: nn.Module, batches: Iterable[Sample], objective: Objective = ONE_CLASS
@@ -36,6 +40,16 @@ def predict(
         scores.append(found.double().cpu())
         ys.append(y.cpu())
     return torch.cat(scores).numpy(), torch.cat(ys).numpy()
+
+
+def check_finite(looks: Sequence[Scores]) -> None:
+    """There are no figures of outputs that are not numbers: the largest of them would be any class."""
+    bad = int((~np.isfinite(np.asarray(looks))).any(axis=(0, 2)).sum())
+    if bad:
+        raise NonFiniteOutputError(
+            f"a network must give finite numbers: this one does not for {bad} of {len(looks[0])} examples. "
+            "A lower learning rate is the usual cure; look for very large numbers in the data otherwise."
+        )
 
 
 def average_scores(looks: Sequence[Scores]) -> Classes:

@@ -151,6 +151,7 @@ class Model:
 
     def figures_of(self, scores: Sequence[evaluation.Scores], y: NDArray[Any]) -> dict[str, float]:
         """The same, where the scores of each look are known."""
+        evaluation.check_finite(scores)
         match self.recipe.task:
             case "answers":
                 return evaluation.answers(y, np.mean(scores, axis=0))

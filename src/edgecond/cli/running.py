@@ -46,7 +46,7 @@ def tell_how_good(model: Model, test: Learnable, looks: int | None = None) -> No
 
     with users_errors():
         scores, y = model.scores(test, looks), test.ys.numpy()
-    figures = model.figures_of(scores, y)
+        figures = model.figures_of(scores, y)
     if model.recipe.dataset != "sydney":
         figures = {name: value for name, value in figures.items() if not name.startswith("f1_legacy")}
     if model.recipe.task in ("classes", "vertices"):

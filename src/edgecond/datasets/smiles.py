@@ -137,7 +137,7 @@ def read(
             if known
             else f"{table.path} needs columns to predict: set target to some of {listed(table.header)}."
         )
-    names = (target,) if isinstance(target, str) else tuple(target)
+    names = (target,) if isinstance(target, str) else tuple(dict.fromkeys(target))  # once, if asked twice
     columns = [table.column(name) for name in names]
     grouping = table.column(group) if group else None
     graphs, unread = featurise(texts, largest=largest)

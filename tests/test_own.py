@@ -82,6 +82,15 @@ def test_a_column_of_numbers_is_a_quantity_and_one_of_few_words_a_class(tmp_path
     assert np.bincount(kind.parts[1].ys).tolist() == [3, 3]
 
 
+def test_a_column_that_is_asked_for_twice_is_predicted_once(tmp_path: Path):
+    path = table(tmp_path, "smiles,a,b", [f"{smiles},{i + 0.5},{2 * i}" for i, smiles in enumerate(ALCOHOLS)])
+
+    train, test = own.read(path, target=["b", "a", "b"]).parts
+
+    assert train.classes == test.classes == ("b", "a")
+    assert all(b == 2 * (a - 0.5) for b, a in torch.cat([train.ys, test.ys]).tolist())
+
+
 def test_several_questions_may_have_blanks(tmp_path: Path):
     path = table(
         tmp_path, "smiles,a,b", [f"{smiles},{i % 2},{'' if i % 3 else 1}" for i, smiles in enumerate(ALCOHOLS)]

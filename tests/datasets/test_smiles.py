@@ -288,12 +288,6 @@ def test_a_table_of_new_molecules_needs_no_targets(tmp_path: Path):
     assert (new.targets.shape, new.tasks, new.graphs.sizes.tolist()) == ((2, 0), (), [1, 1])
 
 
-def test_a_column_that_is_asked_for_twice_is_predicted_once(tmp_path: Path):
-    own = read(write(tmp_path, "smiles,a,b\nC,0.5,1\nN,1.5,2\n"), target=["b", "a", "b"], task="regression")
-
-    assert (own.target_names, own.targets.tolist()) == (("b", "a"), [[1, 0.5], [2, 1.5]])
-
-
 def test_the_task_can_be_told(tmp_path: Path):
     """A number of rings is a class or a quantity, and only its owner knows."""
     path = write(tmp_path, "smiles,rings\nC1CC1,1\nC12CC1C2,2\n")

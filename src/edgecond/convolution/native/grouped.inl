@@ -1,6 +1,6 @@
-// Edges sorted by filter: gather a block of signals, multiply it by the filter of its run, add it to where it belongs.
+// Edges sorted by filter: gather a block of signals, multiply it by the filter of its run, hand the products out.
 
-constexpr int64_t kBlock = 96;  // edges of a block: signals and products stay in the first-level cache
+constexpr int64_t kBlock = 96;  // edges of a block: what is gathered for them stays in the nearest caches
 
 template <class T>
 struct Blocks {

@@ -21,7 +21,8 @@ from safetensors.torch import save
 
 from edgecond.checkpoint import CheckpointError, KEY
 from edgecond.datasets import batch, DataError, folder, matlab, mnist, modelnet, smiles, sydney, tu
-from edgecond.datasets._files import sha256, sum_is
+from edgecond.datasets._fetching import sum_is
+from edgecond.datasets._files import sha256
 from edgecond.datasets.columns import read_csv
 from edgecond.model import Model
 from edgecond.recipe import read, RecipeError

@@ -144,9 +144,11 @@ def test_what_is_not_there_and_a_fold_too_many_are_refused(tmp_path: Path):
 
 
 def test_tu_files_are_recognised_in_a_folder_and_in_a_zip(tmp_path: Path):
-    """The tiny dataset has one graph of each class, too few to divide: that is what both say."""
+    """The tiny dataset has one graph of each class, too few to divide: that is what all say."""
     folder = tiny.write(tmp_path)
-    for path in (folder, tiny.pack(folder)):
+    packed = tiny.pack(folder)
+    loud = packed.rename(packed.with_name(packed.name.upper()))
+    for path in (folder, tiny.pack(folder), loud):
         with refused(
             "2 folds need at least 2 examples of each class: found 1 of -1. Ask for fewer folds, or add examples.",
             DataError,

@@ -13,8 +13,9 @@ from typing import Any
 
 import pytest
 
-from edgecond.datasets import _files
-from edgecond.datasets._files import DataError, download, Source, sum_is
+from edgecond.datasets import _fetching, _files
+from edgecond.datasets._fetching import download, Source, sum_is
+from edgecond.datasets._files import DataError
 from tests.datasets.answers import Answer, everything
 from tests.sentences import refused
 
@@ -101,7 +102,7 @@ def test_data_come_over_https_only(serve: Any, tmp_path: Path, url: str):
     with refused(f"{url} is refused: data are fetched over https only.", DataError):
         download(url, tmp_path / "data.bin", check=good, most=100)
     with refused(f"{url} is refused: data are fetched over https only.", DataError):  # where https leads astray
-        _files._HttpsOnly().redirect_request(urllib.request.Request(URL), None, 302, "Found", Message(), url)
+        _fetching._HttpsOnly().redirect_request(urllib.request.Request(URL), None, 302, "Found", Message(), url)
 
     assert not asked
 
@@ -144,7 +145,7 @@ def test_what_is_there_is_checked_and_not_fetched_again(serve: Any, folder: Path
     source = Source("data.bin", URL, good, most=100)
     place = folder / "toy"
 
-    first, second = _files.obtain("toy", [source]), _files.obtain("toy", [source])
+    first, second = _fetching.obtain("toy", [source]), _fetching.obtain("toy", [source])
 
     assert first == f"toy is in {place}: data.bin downloaded and verified."
     assert second == f"toy is in {place} already: verified, nothing to download."
@@ -157,7 +158,7 @@ def test_a_wrong_file_that_is_there_is_left_to_its_owner(serve: Any, folder: Pat
     (folder / "toy/data.bin").write_bytes(b"mine")
 
     with pytest.raises(DataError, match=r"toy/data.bin has the SHA-256 sum .* Remove it and fetch it again\.$"):
-        _files.obtain("toy", [Source("data.bin", URL, good, most=100)])
+        _fetching.obtain("toy", [Source("data.bin", URL, good, most=100)])
 
     assert (folder / "toy/data.bin").read_bytes() == b"mine"
     assert not asked

@@ -18,6 +18,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from edgecond.datasets._archives import is_archive
 from edgecond.datasets._files import DataError, Progress
 from edgecond.datasets._names import hint
 from edgecond.datasets.graphs import GraphExamples
@@ -32,6 +33,7 @@ __all__ = [
     "checked_cloud",
     "fetch",
     "folds",
+    "is_archive",
     "load",
     "names",
 ]

@@ -14,7 +14,8 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray as Array
 
-from edgecond.datasets._files import DataError, decompressed
+from edgecond.datasets._archives import decompressed
+from edgecond.datasets._files import DataError
 from edgecond.datasets._names import hint
 
 Task = Literal["classification", "regression"]

@@ -14,18 +14,9 @@ from jaxtyping import Float, UInt8
 from torch import Tensor
 
 from edgecond.datasets import Examples
-from edgecond.datasets._files import (
-    AGAIN,
-    DataError,
-    decompressed,
-    digest,
-    locate,
-    obtain,
-    Progress,
-    sha256,
-    Source,
-    sum_is,
-)
+from edgecond.datasets._archives import decompressed
+from edgecond.datasets._fetching import obtain, Source, sum_is
+from edgecond.datasets._files import AGAIN, DataError, digest, locate, Progress, sha256
 from edgecond.graph import Cloud
 
 FOLDS = 1

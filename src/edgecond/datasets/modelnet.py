@@ -15,19 +15,8 @@ from jaxtyping import Float, Int, Int16
 from torch import Tensor
 
 from edgecond.datasets import Examples
-from edgecond.datasets._files import (
-    data_directory,
-    DataError,
-    digest,
-    iterate_archive,
-    locate,
-    new,
-    Progress,
-    read_npz,
-    reading,
-    sha256,
-    write,
-)
+from edgecond.datasets._archives import iterate_archive, read_npz
+from edgecond.datasets._files import data_directory, DataError, digest, locate, new, Progress, reading, sha256, write
 from edgecond.datasets.formats.surface import sample_surface
 from edgecond.graph import Cloud
 

@@ -12,7 +12,8 @@ import numpy as np
 from jaxtyping import Int
 from numpy import ndarray as Array
 
-from edgecond.datasets._files import data_directory, DataError, read_archive, reading
+from edgecond.datasets._archives import read_archive
+from edgecond.datasets._files import data_directory, DataError, reading
 from edgecond.datasets._names import hint
 from edgecond.datasets.tu import read_table, release_of
 

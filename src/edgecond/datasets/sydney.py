@@ -8,7 +8,9 @@ import numpy as np
 import torch
 
 from edgecond.datasets import checked_cloud, Examples
-from edgecond.datasets._files import AGAIN, DataError, digest, locate, obtain, Progress, read_archive, sha256, Source
+from edgecond.datasets._archives import read_archive
+from edgecond.datasets._fetching import obtain, Source
+from edgecond.datasets._files import AGAIN, DataError, digest, locate, Progress, sha256
 from edgecond.graph import Cloud
 
 FOLDS = 4

@@ -6,7 +6,8 @@ from functools import partial
 from pathlib import Path
 
 from edgecond.datasets import tu
-from edgecond.datasets._files import AGAIN, data_directory, DataError, obtain, Progress, Source, sum_is
+from edgecond.datasets._fetching import obtain, Source, sum_is
+from edgecond.datasets._files import AGAIN, data_directory, DataError, Progress
 from edgecond.datasets.graphs import GraphExamples
 from edgecond.datasets.matlab import rewrite
 from edgecond.datasets.splits import FAIR, FOLDS, parts

@@ -22,7 +22,8 @@ import numpy as np
 from jaxtyping import Float, Int
 from numpy import ndarray as Array
 
-from edgecond.datasets._files import data_directory, DataError, digest, is_archive, read_archive, reading, sha256
+from edgecond.datasets._archives import is_archive, read_archive
+from edgecond.datasets._files import data_directory, DataError, digest, reading, sha256
 from edgecond.datasets._names import hint
 from edgecond.datasets.graphs import Graphs
 

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from edgecond.datasets import batch, DataError, folder, segmented, smiles, tu
+from edgecond.datasets import batch, DataError, folder, is_archive, segmented, smiles, tu
 from edgecond.datasets.columns import Task
 from edgecond.datasets.graphs import GraphExamples, Graphs
 from edgecond.datasets.molecule_splits import group_folds, scaffold_split
@@ -116,7 +116,7 @@ def read(
     name = path.name.lower() if path.is_file() else ""
     if vertices is not None:
         found = _points(path, vertices, divided)
-    elif name.endswith((".zip", ".tar", ".tar.gz", ".tgz")):
+    elif name and is_archive(path):
         found = _graphs(path, divided)
     elif name.endswith((".csv", ".tsv", ".gz")):
         found = _molecules(path, smiles, target, divided)

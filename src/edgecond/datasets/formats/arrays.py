@@ -10,7 +10,7 @@ import zlib
 
 import numpy as np
 
-from edgecond.datasets._files import MOST_RATIO
+from edgecond.datasets._archives import MOST_RATIO
 from edgecond.datasets.formats.table import named, Table, unnamed
 
 POSITIONS = ("points", "positions", "xyz")

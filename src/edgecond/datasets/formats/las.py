@@ -9,7 +9,7 @@ from importlib import import_module
 
 import numpy as np
 
-from edgecond.datasets._files import MOST_RATIO
+from edgecond.datasets._archives import MOST_RATIO
 from edgecond.datasets.formats.table import Table
 
 _HEADER = 227  # bytes of the shortest one, of LAS 1.0

@@ -9,7 +9,7 @@ from itertools import islice
 
 import numpy as np
 
-from edgecond.datasets._files import MOST_RATIO
+from edgecond.datasets._archives import MOST_RATIO
 from edgecond.datasets.formats.table import lines, named, numbers, Table
 
 _KINDS = {"F": "f", "I": "i", "U": "u"}

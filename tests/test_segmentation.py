@@ -1,4 +1,4 @@
-"""Points of clouds and vertices of graphs are classified, from data to a model in a file."""
+"""Points of clouds are classified, from data to a model in a file; vertices of graphs are in test_graph_vertices.py."""
 
 from __future__ import annotations
 
@@ -16,13 +16,10 @@ from edgecond import datasets, own
 from edgecond.cli import app
 from edgecond.datasets import DataError, segmented
 from edgecond.datasets.formats import ply, read_points
-from edgecond.datasets.graphs import GraphExamples, Graphs
 from edgecond.experiment import train, Trained
 from edgecond.graph import Cloud
 from edgecond.model import Model
-from edgecond.notation import Architecture
-from edgecond.recipe import find, Recipe, Train
-from tests.pyramids import random_graphs
+from edgecond.recipe import find
 from tests.sentences import refused
 
 
@@ -102,70 +99,6 @@ def test_points_of_unknown_class_are_not_learned(tmp_path):
     log = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
     assert log[-1]["accuracy"] > 0.99
     assert found.model.scores(test)[0].argmax(1).max() == 0
-
-
-def neighbours_of_a_kind(graphs: Graphs) -> np.ndarray:
-    """1 for vertices that have a neighbour of label 0: what a vertex cannot know of itself."""
-    first = np.repeat(graphs.vertex_pointer[:-1], np.diff(graphs.edge_pointer))
-    y = np.zeros(graphs.num_vertices, np.int64)
-    y[(graphs.target + first)[graphs.vertex_labels[graphs.source + first] == 0]] = 1
-    return y
-
-
-class TestGraphs:
-    recipe = Recipe(
-        name="vertices",
-        paper=(),
-        dataset="random",
-        network=Architecture("C(16)-MP-C(16)-V-FC(16)-FC(2)"),
-        task="vertices",
-        labels="given",
-        hidden=(),
-        sparsifications=2,
-        train=Train(epochs=30, batch=20, rate=0.1, drops=(20,)),
-    )
-
-    @pytest.fixture
-    def parts(self, tmp_path, monkeypatch) -> tuple[GraphExamples, GraphExamples]:
-        monkeypatch.setenv("EDGECOND_CACHE", str(tmp_path / "cache"))
-        graphs = random_graphs([12 + i % 9 for i in range(50)])
-        ys = neighbours_of_a_kind(graphs)
-        assert 0.2 < ys.mean() < 0.8
-        whole = GraphExamples(graphs, np.arange(50), outcomes=("no", "yes"), vertex_ys=ys)
-        return whole.take(range(40)), whole.take(range(40, 50))
-
-    def test_vertices_of_graphs_that_were_not_learned_are_told_apart(self, parts, tmp_path):
-        found = train(self.recipe, directory=tmp_path / "run", parts=parts)
-
-        assert found.metrics()["accuracy"] > 0.95
-        restored = Model.load(tmp_path / "run")
-        assert restored.classes == ("no", "yes")
-        assert restored.scores(parts[1])[0].shape == (int(parts[1].graphs.sizes[40:].sum()), 2)
-        np.testing.assert_array_equal(restored.scores(parts[1]), found.model.scores(parts[1]))
-
-    def test_some_vertices_of_a_graph_may_be_learned_and_others_tested(self, parts, tmp_path):
-        """The same graphs in both parts; what one part learns is unknown in the other."""
-        graphs, ys = parts[0].graphs, parts[0].vertex_ys
-        chosen = np.random.default_rng(0).random(len(ys)) < 0.7
-        learned, tested = (
-            GraphExamples(graphs, np.arange(50), outcomes=("no", "yes"), vertex_ys=np.where(mask, ys, -1))
-            for mask in (chosen, ~chosen)
-        )
-
-        found = train(self.recipe, directory=tmp_path / "run", parts=(learned, tested))
-
-        assert found.metrics()["accuracy"] > 0.95
-
-    def test_a_model_of_vertices_says_where_to_ask_for_their_classes(self, parts, tmp_path):
-        Model.new(self.recipe, parts[0], 0).save(tmp_path / "model.safetensors")
-
-        answer = CliRunner().invoke(app, ["predict", str(tmp_path), "graphs.zip"])
-
-        assert (answer.exit_code, answer.output) == (
-            2,
-            "a model must classify clouds, their points, or graphs as wholes: vertices classifies vertices of graphs. "
-            "Ask Model.scores for them, in Python.\n",
-        )
 
 
 @pytest.fixture(scope="module")

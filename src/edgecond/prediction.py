@@ -30,17 +30,12 @@ Progress = Callable[[int, int | None], None]
 
 def columns(model: Model, every: bool = False, ply: Path | None = None) -> list[str]:
     """The names of what is said of each example, in order."""
-    if model.recipe.task == "vertices" and model.recipe.input is None:
-        raise DataError(
-            f"a model must classify clouds, their points, or graphs as wholes: {model.recipe.name} classifies vertices "
-            "of graphs. Ask Model.scores for them, in Python."
-        )
     if ply is not None:
-        if model.recipe.task != "vertices":
+        if _parts(model) != ["point"]:
             raise DataError(f"a PLY is for models that classify points: {model.recipe.name} is none. Leave --ply out.")
         return ["file", "written"]
-    of_cloud = ["file", "point"] if model.recipe.task == "vertices" else ["file"]
-    place = of_cloud if model.recipe.input else ["file", *(["row", "smiles"] if _of_molecules(model) else ["graph"])]
+    of_graph = ["row", "smiles"] if _of_molecules(model) else ["graph"]
+    place = ["file", *([] if model.recipe.input else of_graph), *_parts(model)]
     if model.recipe.task in ("answers", "quantities"):
         return [*place, *model.classes]
     return [*place, "class", "probability", *([f"p({name})" for name in model.classes] if every else [])]
@@ -86,10 +81,17 @@ def predictions(
             report(f"{' '.join(map(str, placed.values()))} gives no finite numbers: those in it are too large.")
         elif ply is not None:
             yield from _written(model, path, output, ply, written, report)
-        elif model.recipe.task == "vertices":
-            yield from (placed | {"point": n} | _told(model, point, every) for n, point in enumerate(output))
+        elif part := _parts(model):
+            yield from (placed | {part[0]: n} | _told(model, one, every) for n, one in enumerate(output))
         else:
             yield placed | _told(model, output, every)
+
+
+def _parts(model: Model) -> list[str]:
+    """What is classified in an example instead of the whole."""
+    if model.recipe.task != "vertices":
+        return []
+    return ["point"] if model.recipe.input else ["vertex"]
 
 
 def _told(model: Model, output: Scores, every: bool) -> Row:
@@ -248,10 +250,12 @@ def _of_file(
         yield from zip((some + 1).tolist(), outputs, strict=True)
 
 
-def _outputs(model: Model, graphs: Graphs, looks: int | None) -> Scores:
+def _outputs(model: Model, graphs: Graphs, looks: int | None) -> Sequence[Scores]:
+    """What is said of each graph, or of all of its vertices."""
     if not len(graphs):
-        return np.zeros((0, len(model.classes)))
-    return np.mean(model.scores(GraphExamples(graphs, np.arange(len(graphs))), looks), axis=0)
+        return ()
+    outputs = np.mean(model.scores(GraphExamples(graphs, np.arange(len(graphs))), looks), axis=0)
+    return np.split(outputs, graphs.vertex_pointer[1:-1]) if model.recipe.task == "vertices" else outputs
 
 
 def _text(path: Path) -> str:

@@ -77,7 +77,11 @@ def train(
         bool, typer.Option("--meshes", help="Take meshes as graphs along their edges instead of sampling points.")
     ] = False,
     vertices: Annotated[
-        str | None, typer.Option(help="Column of your clouds that tells the class of each point, to predict that.")
+        str | None,
+        typer.Option(
+            help="Column of your clouds that tells the class of each point, to predict that; of a batch, the tensor "
+            "with the class of each vertex."
+        ),
     ] = None,
     scaffold: Annotated[bool, typer.Option("--scaffold", help="Test molecules of rare scaffolds.")] = False,
     group: Annotated[str | None, typer.Option(help="Column of a CSV; what is equal there is not divided.")] = None,

@@ -21,7 +21,7 @@ def predict(
         list[Path],
         typer.Argument(
             help="Clouds or meshes, or directories of them; for molecules, CSV files; for graphs, folders or zips of "
-            "TU files."
+            "TU files, or the tensors of PyG batches."
         ),
     ],
     looks: Annotated[
@@ -42,7 +42,7 @@ def predict(
 ) -> None:
     """Name the class of each cloud, molecule or graph, or its quantities, as CSV. Only a batch is in memory.
 
-    Where points are classified there is a row for each, or with --ply a file for each cloud.
+    Where points or vertices are classified there is a row for each, or with --ply a file for each cloud.
 
     What cannot be read is reported and left out, and the exit status is then 1.
 

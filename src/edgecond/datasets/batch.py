@@ -12,6 +12,8 @@ A file is written without pickle and without this library:
 | `x` | the signal: one-hot rows are vertex labels, other numbers attributes; may be left out |
 | `edge_attr` | edge labels: whole numbers and one-hot rows are categories, other numbers attributes; may be left out |
 | `y` | what to predict of each graph: whole numbers are classes, zeros and ones answers, other numbers quantities |
+
+Where vertices are to be classified, a tensor of any name has the class of each, below 0 where it is unknown.
 """
 
 from __future__ import annotations
@@ -45,12 +47,16 @@ class Batched:
         targets: A column for each target, NaN where unknown: a quantity, or the number of a class.
         target_names: Name of each target.
         classes: Names of the classes of each target; none for regression.
+        vertex_ys: Class of each vertex, -1 where it is unknown, if vertices are to be classified.
+        vertex_classes: Names of those classes.
     """
 
     graphs: Graphs
     targets: Float[Array, "n t"]
     target_names: tuple[str, ...]
     classes: tuple[tuple[str, ...], ...]
+    vertex_ys: Int[Array, " n"] | None = None
+    vertex_classes: tuple[str, ...] = ()
 
     @property
     def tasks(self) -> tuple[Task, ...]:
@@ -65,14 +71,14 @@ class Batched:
         )
 
 
-def read(path: Path, like: Graphs | None = None) -> Batched:
+def read(path: Path, like: Graphs | None = None, vertices: str | None = None) -> Batched:
     """The graphs of a file of tensors, as the module's own words describe it; see `unpacked`."""
     try:
         with reading(path):
             tensors = load_file(path)
     except SafetensorError as error:
         raise DataError(f"{path} must be a file of safetensors: {error}. Pickles are not read.") from error
-    return unpacked({name: tensor.numpy() for name, tensor in tensors.items()}, path, like)
+    return unpacked({name: tensor.numpy() for name, tensor in tensors.items()}, path, like, vertices)
 
 
 def packed(graphs: Sequence[Any], ys: Any = None, like: Graphs | None = None) -> Batched:
@@ -102,24 +108,29 @@ def packed(graphs: Sequence[Any], ys: Any = None, like: Graphs | None = None) ->
     return unpacked(joined | {"ptr": first} | ({} if ys is None else {"y": np.asarray(ys)}), "the list of graphs", like)
 
 
-def unpacked(arrays: Mapping[str, Array], where: object, like: Graphs | None = None) -> Batched:
+def unpacked(
+    arrays: Mapping[str, Array], where: object, like: Graphs | None = None, vertices: str | None = None
+) -> Batched:
     """Graphs from the tensors of a batch.
 
     Args:
         arrays: By the names that the module's own words list.
         where: They are from, for sentences.
-        like: Graphs whose labels and attributes these must have, as those that a network has learned.
+        like: Graphs whose labels and attributes these must have, as those that a network has learned; what to predict
+            is then left alone.
+        vertices: The tensor with the class of each vertex, if it is that which is to be predicted.
     """
     n, vertex_pointer = _vertices(arrays, where)
     source, target, edge_pointer, order = _edges(arrays, where, vertex_pointer)
     m = arrays["edge_index"].shape[1]
     if like is None:
-        vertices, edges = _features(arrays, "x", n, where), _features(arrays, "edge_attr", m, where)
+        signal, edges = _features(arrays, "x", n, where), _features(arrays, "edge_attr", m, where)
     else:
-        vertices = _as_learned(arrays, "x", n, where, like.vertex_values, like.vertex_attributes.shape[1])
+        signal = _as_learned(arrays, "x", n, where, like.vertex_values, like.vertex_attributes.shape[1])
         edges = _as_learned(arrays, "edge_attr", m, where, like.edge_values, like.edge_attributes.shape[1])
     count = len(vertex_pointer) - 1
-    targets, classes = _targets(arrays.get("y"), count, where)
+    ys, names_of_vertices = (None, ()) if vertices is None else _vertex_classes(arrays, vertices, n, where)
+    targets, classes = _targets(arrays.get("y") if like is None and vertices is None else None, count, n, where)
     names = ("y",) if targets.shape[1] == 1 else tuple(f"y{t}" for t in range(targets.shape[1]))
     parts = {name: sha256(np.ascontiguousarray(array).tobytes()) for name, array in sorted(arrays.items())}
     graphs = Graphs(
@@ -130,16 +141,16 @@ def unpacked(arrays: Mapping[str, Array], where: object, like: Graphs | None = N
         edge_pointer=edge_pointer,
         source=source,
         target=target,
-        vertex_labels=vertices.labels,
-        vertex_values=vertices.values,
+        vertex_labels=signal.labels,
+        vertex_values=signal.values,
         edge_labels=edges.labels[order],
         edge_values=edges.values,
-        vertex_attributes=vertices.attributes,
+        vertex_attributes=signal.attributes,
         edge_attributes=edges.attributes[order],
         attributes=np.zeros((count, 0)),
         digest=digest(parts),
     )
-    return Batched(graphs, targets, names, classes)
+    return Batched(graphs, targets, names, classes, ys, names_of_vertices)
 
 
 def _vertices(arrays: Mapping[str, Array], where: object) -> tuple[int, Int[Array, " graphs+1"]]:
@@ -249,13 +260,31 @@ def _one_hot(table: Array) -> bool:
     return bool(((table == 0) | (table == 1)).all() and (table.sum(1) == 1).all())
 
 
-def _targets(y: Array | None, count: int, where: object) -> tuple[Float[Array, "n t"], tuple[tuple[str, ...], ...]]:
+def _vertex_classes(
+    arrays: Mapping[str, Array], name: str, n: int, where: object
+) -> tuple[Int[Array, " n"], tuple[str, ...]]:
+    """Class of each vertex, -1 where it is unknown, and what the classes are called."""
+    if name not in arrays:
+        raise DataError(f"{where} must hold {name}, the class of each vertex: it holds {listed(sorted(arrays))}.")
+    given = _whole(arrays[name], f"{where}, {name}", 1)
+    if len(given) != n:
+        raise DataError(f"{where}, {name} must have a class for each of the {n} vertices: it has {len(given)}.")
+    values = np.unique(given[given >= 0])
+    if not 2 <= len(values) <= MOST_LABELS:
+        raise DataError(f"{where}, {name} must tell apart 2 to {MOST_LABELS:,} classes: there are {len(values):,}.")
+    return np.where(given < 0, -1, np.searchsorted(values, given)), tuple(map(str, values.tolist()))
+
+
+def _targets(
+    y: Array | None, count: int, n: int, where: object
+) -> tuple[Float[Array, "n t"], tuple[tuple[str, ...], ...]]:
     """What to predict, a column for each target, and the names of its classes."""
     if y is None:
         return np.zeros((count, 0)), ()
     if y.size == 0 or y.size % count or y.dtype.kind not in "biuf":
+        advice = " To learn the classes of vertices, pass --vertices y." if y.shape[:1] == (n,) else ""
         raise DataError(
-            f"{where}, y must be a number or a row of numbers for each of {count} graphs: it has {y.shape}."
+            f"{where}, y must be a number or a row of numbers for each of {count} graphs: it has {y.shape}.{advice}"
         )
     table = y.reshape(count, -1).astype(np.float64)
     if np.isinf(table).any():
@@ -276,6 +305,7 @@ def _targets(y: Array | None, count: int, where: object) -> tuple[Float[Array, "
 def _whole(array: Array, where: str, dimensions: int) -> Int[Array, "..."]:
     if array.ndim != dimensions or array.dtype.kind not in "iu":
         raise DataError(
-            f"{where} must be whole numbers in {dimensions} dimensions: it is {array.dtype} of {array.shape}."
+            f"{where} must be whole numbers in {'two dimensions' if dimensions == 2 else 'one dimension'}: "
+            f"it is {array.dtype} of {array.shape}."
         )
     return array.astype(np.int64)

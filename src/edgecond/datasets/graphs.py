@@ -88,9 +88,10 @@ class Graphs:
     def __repr__(self) -> str:
         """The column of the dataset in Table 3, where $|E|$ counts an edge and its reverse once."""
         count = max(len(self), 1)
+        classes = f"{len(self.classes)} classes, " if len(self.classes) else ""
         return (
             f"{self.name}: {len(self)} graphs, mean |V| {self.num_vertices / count:.2f}, "
-            f"mean |E| {self.num_edges / 2 / count:.2f}, {len(self.classes)} classes, "
+            f"mean |E| {self.num_edges / 2 / count:.2f}, {classes}"
             f"{len(self.vertex_values)} vertex labels, {len(self.edge_values)} edge labels"
         )
 

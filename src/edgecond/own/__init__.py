@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from edgecond.datasets import batch, DataError, folder, is_archive, segmented, smiles, tu
+from edgecond.datasets import batch, DataError, folder, is_archive, PointExamples, segmented, smiles, tu
 from edgecond.datasets.columns import Task
 from edgecond.datasets.graphs import GraphExamples, Graphs
 from edgecond.datasets.molecule_splits import group_folds, scaffold_split
@@ -101,7 +101,7 @@ def read(
         target: Columns to predict.
         meshes: Take meshes as graphs along their edges, instead of sampling points from them.
         vertices: Column that tells the class of each point, if points are to be classified: the folder may then hold
-            its clouds in any way.
+            its clouds in any way. Of a batch, the tensor that tells the class of each vertex.
         epochs: Instead of those that fit the data.
         settings: Of `Recipe`, by their dotted names, instead of those that fit the data.
         division: Of `Division`.
@@ -114,20 +114,20 @@ def read(
     if meshes and path.is_file():
         raise DataError(f"meshes are files in a folder with a sub-folder per class: got the file {path}.")
     name = path.name.lower() if path.is_file() else ""
-    if vertices is not None:
+    if name.endswith(".safetensors"):
+        found = _batch(path, vertices, divided)
+    elif vertices is not None:
         found = _points(path, vertices, divided)
     elif name and is_archive(path):
         found = _graphs(path, divided)
     elif name.endswith((".csv", ".tsv", ".gz")):
         found = _molecules(path, smiles, target, divided)
-    elif name.endswith(".safetensors"):
-        found = _batch(path, divided)
     elif name:
         raise DataError(
             f"{path} must be a folder, or a .csv, .zip or .safetensors file: it is none of them. Save a table as CSV, "
             "and put clouds or meshes into a folder with a sub-folder per class."
         )
-    elif any(path.glob("*_graph_indicator.txt")):
+    elif _is_tu(path):
         found = _graphs(path, divided)
     else:
         found = _clouds(path, meshes, divided)
@@ -173,7 +173,16 @@ def _clouds(path: Path, meshes: bool, division: Division) -> Own:
     return Own(recipe, (examples.take(train.tolist()), examples.take(test.tolist())), said)
 
 
+def _is_tu(folder: Path) -> bool:
+    return any(folder.glob("*_graph_indicator.txt"))
+
+
 def _points(path: Path, column: str, division: Division) -> Own:
+    if _is_tu(path):
+        raise DataError(
+            f"{path} must be a folder of clouds or the tensors of a PyG batch to tell the classes of vertices: it is a "
+            "folder of TU files, which have labels that are known and no classes to learn."
+        )
     found = segmented.read(path, column)
     examples = found.examples
     if len(examples) < division.folds:
@@ -184,13 +193,18 @@ def _points(path: Path, column: str, division: Division) -> Own:
     spacing = folder.point_spacing(examples.clouds)
     recipe = for_clouds(_name(path), examples, spacing, dataset="folder", options={"columns": list(found.columns)})
     train, test = division.of(np.zeros(len(examples), np.int64))
-    counts = np.bincount(examples.ys[examples.ys >= 0].numpy(), minlength=len(examples.classes))
-    told = [f"{name} ({count:,})" for name, count in zip(examples.classes, counts.tolist(), strict=True)]
+    number, points = len(examples.classes), len(examples.ys)
     said = (
-        f"{len(examples)} clouds of {len(examples.ys):,} points in {len(examples.classes)} classes: {', '.join(told)}",
+        f"{len(examples)} clouds of {points:,} points in {number} classes: {_counted(examples)}",
         *_of_clouds(found.columns, spacing, found.skipped),
     )
     return Own(recipe, (examples.take(train.tolist()), examples.take(test.tolist())), said)
+
+
+def _counted(examples: PointExamples | GraphExamples) -> str:
+    """How many points or vertices are of each class."""
+    counts = np.bincount(examples.ys[examples.ys >= 0].numpy(), minlength=len(examples.classes))
+    return ", ".join(f"{name} ({count:,})" for name, count in zip(examples.classes, counts.tolist(), strict=True))
 
 
 def _of_clouds(
@@ -212,15 +226,20 @@ def _graphs(path: Path, division: Division) -> Own:
     return Own(recipe, (whole.take(train), whole.take(test)), (repr(graphs),))
 
 
-def _batch(path: Path, division: Division) -> Own:
-    found = batch.read(path)
-    if not found.target_names:
+def _batch(path: Path, vertices: str | None, division: Division) -> Own:
+    found = batch.read(path, vertices=vertices)
+    if found.vertex_ys is not None:
+        every = np.arange(len(found.graphs))
+        whole = GraphExamples(found.graphs, every, outcomes=found.vertex_classes, vertex_ys=found.vertex_ys)
+        predicted, task = f"{vertices} of {len(whole.ys):,} vertices: {_counted(whole)}", "vertices"
+    elif found.target_names:
+        whole, task = examples_of(found, str(path))
+        predicted = f"{', '.join(found.target_names)} ({task})"
+    else:
         raise DataError(f"{path} must hold y, what to predict of each graph: it holds none.")
-    whole, task = examples_of(found, str(path))
     recipe = for_graphs(_name(path), whole, task, dataset="batch")
     train, test = division.of(*_strata(whole, task))
-    said = (repr(whole.graphs), f"predicts {', '.join(found.target_names)} ({task})")
-    return Own(recipe, (whole.take(train), whole.take(test)), said)
+    return Own(recipe, (whole.take(train), whole.take(test)), (repr(whole.graphs), f"predicts {predicted}"))
 
 
 def _molecules(path: Path, column: str | None, target: Sequence[str] | None, division: Division) -> Own:

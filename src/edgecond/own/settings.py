@@ -66,13 +66,13 @@ def for_graphs(name: str, examples: GraphExamples, task: str = "classes", *, dat
         task: Of `Recipe`.
         dataset: What kind they are of. Attributes are put into units, but for the zeros and ones of "smiles".
     """
-    row, graphs = find(GRAPHS), examples.graphs
+    row, graphs, ys = find(GRAPHS), examples.graphs, examples.ys.numpy()
     return _like(
         row,
         name=name,
         task=task,
-        network=_network(row.network, len(examples.classes)),
-        balanced=task == "classes" and _unbalanced(examples.ys.numpy()),
+        network=_network(row.network, len(examples.classes), per_vertex=task == "vertices"),
+        balanced=task in ("classes", "vertices") and _unbalanced(ys[ys >= 0]),
         attributes=graphs.vertex_attributes.shape[1] + graphs.edge_attributes.shape[1] > 0,
         train=row.train.model_copy(update={"rate": _rate(row, task)}),
         dataset=dataset,

@@ -259,7 +259,8 @@ def test_a_file_of_quantities_brings_back_their_shape(tmp_path: Path):
 
     np.testing.assert_array_equal(again.predict(SMILES), found.predict(SMILES))
     with refused(
-        f"{tmp_path / 'model.safetensors'} must be a model of classes for EdgeCondClassifier: it is one of quantities.",
+        f"{tmp_path / 'model.safetensors'} must be a model of classes or answers for EdgeCondClassifier: it is one of "
+        "quantities.",
         CheckpointError,
     ):
         EdgeCondClassifier.load(tmp_path / "model.safetensors")

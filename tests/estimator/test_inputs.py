@@ -66,7 +66,7 @@ WRONG: dict[str, tuple[Any, Any, str]] = {
     "a table of classes": (
         SMILES,
         np.stack([KINDS, KINDS], 1),
-        "y should be a 1d array, got an array of shape (20, 2)",
+        "y must hold numbers, NaN where nothing is known: could not convert string to float: np.str_('alkane').",
     ),
     "nothing true": (SMILES, None, "requires y to be passed, but the target y is None."),
     "no molecule": (["C1CC", *SMILES[1:]], KINDS, "every row of X must be a molecule: row 0 is not. 'C1CC' is not a"),
@@ -123,7 +123,7 @@ def test_new_rows_must_be_as_those_that_were_learned():
 
 
 def test_quantities_must_be_numbers_and_known_of_some_row():
-    with refused("every quantity must be known of some row: all of column 0 of y is NaN."):
+    with refused("every column of y must be known of some row: all of column 0 is NaN."):
         EdgeCondRegressor().fit(SMILES, np.full(20, np.nan))
     with refused("y must hold finite numbers, NaN where nothing is known: row 3 is infinite."):
         EdgeCondRegressor().fit(SMILES, [*LENGTHS[:3], np.inf, *LENGTHS[4:]])

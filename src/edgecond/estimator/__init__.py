@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from edgecond import experiment
 from edgecond.checkpoint import CheckpointError
 from edgecond.estimator.inputs import Form, form_of, listed, of_model, restored, Truth
-from edgecond.estimator.targets import classes_of, plain, quantities_of
+from edgecond.estimator.targets import answers_of, asks_several, classes_of, columns_of, plain, quantities_of
 from edgecond.model import Model
 from edgecond.notation import Architecture
 from edgecond.own.settings import of_length
@@ -33,7 +33,8 @@ FIXED = ("task", "dataset", "options", "input.edges")  # settings that follow fr
 class _EdgeCond(BaseEstimator):
     """What the two have in common; they say what the parameters mean."""
 
-    _task: ClassVar[str]
+    _tasks: ClassVar[tuple[str, ...]]
+    _task: str  # that of y, of those
 
     def __init__(
         self,
@@ -125,13 +126,14 @@ class _EdgeCond(BaseEstimator):
             path: The file, or the directory of a run.
         """
         model = Model.load(Path(path)).passing()
-        if model.recipe.task != cls._task:
+        if model.recipe.task not in cls._tasks:
             raise CheckpointError(
-                f"{path} must be a model of {cls._task} for {cls.__name__}: it is one of {model.recipe.task}."
+                f"{path} must be a model of {' or '.join(cls._tasks)} for {cls.__name__}: it is one of "
+                f"{model.recipe.task}."
             )
         about = model.about.get(KEY) or {"params": {}, "targets": None, "history": []}
         found = cls(**about["params"])
-        found.history_ = about["history"]
+        found.history_, found._task = about["history"], model.recipe.task
         found._restore_targets(about["targets"], model.classes)
         return found._take(restored(about["form"], model) if "form" in about else of_model(model), model)
 
@@ -178,13 +180,15 @@ class _EdgeCond(BaseEstimator):
 
 
 class EdgeCondClassifier(ClassifierMixin, _EdgeCond):
-    """Tells clouds, graphs or molecules apart.
+    """Tells clouds, graphs or molecules apart, or answers several questions about each with yes or no.
 
     X is a sequence of one kind:
 
     - clouds: arrays of points (n, 3), or (n, 3 + d) with a signal, `Cloud`s, or paths of files;
     - graphs: PyG `Data`, or whatever has `edge_index`, `num_nodes` and perhaps `x` and `edge_attr`;
     - molecules: SMILES.
+
+    y is a class for each row, or a row of zeros and ones, the answers to several questions; NaN where one is unknown.
 
     What is not given is derived from the data, as `edgecond train` does.
 
@@ -197,21 +201,21 @@ class EdgeCondClassifier(ClassifierMixin, _EdgeCond):
         looks: At each row to predict, whose probabilities are averaged: orientations of a cloud, sparsifications of a
             graph.
         class_weight: "balanced" for rare classes that count as much as frequent ones, None for examples that count
-            equally, "auto" for the former if one class is three times as frequent as another.
+            equally, "auto" for the former if one class is three times as frequent as another. Answers count equally.
         settings: All others, by their dotted names, as {"augment.rotate": False}; `edgecond show` lists them.
         random_state: Seed of everything random; chance by default.
         device: Of torch; a GPU if there is one.
         verbose: Print a line for each epoch.
 
     Attributes:
-        classes_: The classes, sorted.
+        classes_: The classes, sorted; of several questions, their numbers.
         model_: The network with what makes samples for it, an `edgecond.model.Model`.
         recipe_: All settings.
         history_: Figures of each epoch.
         n_features_in_: Columns of a point, if arrays of points were learned.
     """
 
-    _task = "classes"
+    _tasks = ("classes", "answers")
 
     def __init__(
         self,
@@ -242,23 +246,46 @@ class EdgeCondClassifier(ClassifierMixin, _EdgeCond):
         )
         self.class_weight = class_weight
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
+
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """The probability of each class, in the order of `classes_`."""
+        """The probability of each class, in the order of `classes_`; of several questions, of yes for each."""
         return self._outputs(X)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The most probable class of each row."""
+        """The most probable class of each row; of several questions, 1 for yes and 0 for no."""
         outputs = self._outputs(X)
-        return self.classes_[outputs.argmax(1)]
+        return (outputs > 0.5).astype(int) if self._task == "answers" else self.classes_[outputs.argmax(1)]
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Accuracy; of several questions, the share of rows whose known answers are all right."""
+        if self._task != "answers":
+            return float(super().score(X, y, sample_weight))
+        predicted = self.predict(X)
+        truth = answers_of(y, len(predicted))
+        unknown = np.isnan(truth)
+        right, told = (unknown | (truth == predicted)).all(1), ~unknown.all(1)
+        weights = np.ones(len(truth)) if sample_weight is None else np.asarray(sample_weight)
+        return float(np.average(right[told], weights=weights[told]))
 
     def _changed(self, recipe: Recipe) -> Recipe:
         weights = {"auto": recipe.balanced, "balanced": True, None: False}
         if not isinstance(self.class_weight, str | None) or self.class_weight not in weights:
             raise ValueError(f"class_weight must be 'auto', 'balanced' or None: got {self.class_weight!r}.")
+        if self._task == "answers" and self.class_weight == "balanced":
+            raise ValueError("class_weight must be 'auto' or None where y has several questions: got 'balanced'.")
         return super()._changed(changed(recipe, {"balanced": weights[self.class_weight]}))
 
     def _learn_targets(self, y: Any, count: int) -> tuple[Truth, list[str]]:
+        if asks_several(y):
+            answers, self._task = answers_of(y, count), "answers"
+            self.classes_ = np.arange(answers.shape[1])
+            return answers, columns_of(y, len(self.classes_))
         self.classes_, numbers = classes_of(y, count)
+        self._task = "classes"
         return numbers, [str(name) for name in self.classes_.tolist()]
 
     @property
@@ -266,7 +293,8 @@ class EdgeCondClassifier(ClassifierMixin, _EdgeCond):
         return {"dtype": self.classes_.dtype.str, "classes": self.classes_.tolist()}
 
     def _restore_targets(self, said: Any, names: tuple[str, ...]) -> None:
-        self.classes_ = np.array(said["classes"], said["dtype"]) if said else np.array(names)
+        known = np.arange(len(names)) if self._task == "answers" else np.array(names)
+        self.classes_ = np.array(said["classes"], said["dtype"]) if said else known
 
 
 class EdgeCondRegressor(RegressorMixin, _EdgeCond):
@@ -293,6 +321,7 @@ class EdgeCondRegressor(RegressorMixin, _EdgeCond):
         n_features_in_: Columns of a point, if arrays of points were learned.
     """
 
+    _tasks = ("quantities",)
     _task = "quantities"
 
     def __sklearn_tags__(self) -> Any:
@@ -317,7 +346,7 @@ class EdgeCondRegressor(RegressorMixin, _EdgeCond):
     def _learn_targets(self, y: Any, count: int) -> tuple[Truth, list[str]]:
         quantities = quantities_of(y, count)
         self._single = np.asarray(y).ndim == 1
-        return quantities, ["y"] if self._single else [f"y{number}" for number in range(quantities.shape[1])]
+        return quantities, ["y"] if self._single else columns_of(y, quantities.shape[1])
 
     @property
     def _targets(self) -> Any:

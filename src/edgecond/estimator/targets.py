@@ -1,4 +1,4 @@
-"""What y of an estimator holds: a class of each row, or quantities, and how a file says it."""
+"""What y of an estimator holds: a class of each row, answers of yes or no, or quantities, and how a file says it."""
 
 from __future__ import annotations
 
@@ -59,8 +59,36 @@ def quantities_of(y: Any, count: int) -> NDArray[np.float64]:
             f"y must hold finite numbers, NaN where nothing is known: row {infinite.argmax()} is infinite."
         )
     if (unknown := np.isnan(table).all(0)).any():
-        raise ValueError(f"every quantity must be known of some row: all of column {unknown.argmax()} of y is NaN.")
+        raise ValueError(f"every column of y must be known of some row: all of column {unknown.argmax()} is NaN.")
     return table
+
+
+def asks_several(y: Any) -> bool:
+    """Whether y has several columns, each with the answers to a question."""
+    given = np.asarray(y)
+    return given.ndim == 2 and given.shape[1] > 1
+
+
+def answers_of(y: Any, count: int) -> NDArray[np.float64]:
+    """The answers to each question, (count, t): 1 for yes, 0 for no, NaN where unknown.
+
+    Args:
+        y: Zeros and ones, or truth values, a row of several for each row of X.
+        count: Rows of X.
+    """
+    table = quantities_of(y, count)
+    if (other := ~(np.isnan(table) | np.isin(table, (0, 1)))).any():
+        row, column = np.argwhere(other)[0]
+        raise ValueError(
+            "y must hold a class for each row, or a row of zeros and ones, NaN where nothing is known: "
+            f"row {row} has {table[row, column]:g}."
+        )
+    return table
+
+
+def columns_of(y: Any, count: int) -> list[str]:
+    """The names that a table has for its columns, or numbers."""
+    return [str(name) for name in y.columns] if hasattr(y, "columns") else [f"y{number}" for number in range(count)]
 
 
 def _given(y: Any, count: int) -> NDArray[Any]:

@@ -50,7 +50,7 @@ def for_clouds(
         task=task,
         network=_network(row.network, len(examples.classes), unit, per_vertex),
         input=Input(resolution=row.input.resolution * unit, radius=row.input.radius * unit),
-        balanced=task != "quantities" and _unbalanced(ys[ys >= 0]),
+        balanced=task in ("classes", "vertices") and _unbalanced(ys[ys >= 0]),
         train=Train(epochs=epochs, batch=batch, rate=_rate(row, task), drops=(int(0.6 * epochs), int(0.9 * epochs))),
         orientations=1,
         **about,

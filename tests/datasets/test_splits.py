@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from sklearn.model_selection import StratifiedKFold
 
+from edgecond import fair
 from edgecond.datasets import DataError, tu
 from edgecond.datasets import splits as splits_module
 from edgecond.datasets.splits import committed_folds, dgcnn_folds, fair_folds, parts, stratified_folds
@@ -203,3 +204,13 @@ def test_an_unknown_split_is_a_sentence():
         parts("nci1", "x", 0)
     with refused("the fair protocol has public folds of nci1, enzymes and dd: got nci109.", DataError):
         parts("nci109", "fair-selection", 0)
+
+
+def test_signals_of_the_fair_protocol_are_those_that_the_quoted_networks_had(whole: Any):
+    """Errica et al. have 37 labels of NCI1, 3 labels and 18 attributes of ENZYMES, and 89 labels of D&D: 82 occur."""
+    widths = {}
+    for dataset in fair.QUOTED:
+        recipe, graphs = fair.candidate(dataset, "ecc", "fair"), whole(dataset)
+        widths[dataset] = len(graphs.vertex_values) + recipe.attributes * graphs.vertex_attributes.shape[1]
+
+    assert widths == {"nci1": 37, "enzymes": 21, "dd": 82}

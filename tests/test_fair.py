@@ -38,12 +38,12 @@ def write(results: Path, dataset: str, fold: int, accuracy: float, selected: str
 
 
 def test_the_best_on_the_validation_part_is_tested_and_no_other(asked: list):
-    record = assess("enzymes", 3, 0, runs=Path("runs"), results=Path("results"))
+    record = assess("dd", 3, 0, runs=Path("runs"), results=Path("results"))
 
     parts = [(recipe.name, recipe.options["split"]) for recipe, _ in asked]
     assert parts == [
-        *[(f"fair/enzymes/{row}", "fair-selection") for row in ("ecc", "degrees-sqrt", "identity")],
-        ("fair/enzymes/selected", "fair"),
+        *[(f"fair/dd/{row}", "fair-selection") for row in ("ecc", "degrees-sqrt", "identity")],
+        ("fair/dd/selected", "fair"),
     ]
     assert record["selected"] == "degrees-sqrt"  # the first of two equals
     assert record["validation"] == VALIDATION

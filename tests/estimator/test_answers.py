@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.metrics import accuracy_score
 from sklearn.model_selection import cross_val_predict
 from sklearn.utils import get_tags
@@ -135,6 +136,11 @@ def test_one_fit_forgets_the_kind_of_the_last():
     assert found.recipe_.task == "classes"
     assert found.predict(SMILES).shape == (20,)
     assert clone(found).get_params() == found.get_params()
+
+
+def test_one_that_has_learned_nothing_has_no_score():
+    with pytest.raises(NotFittedError):
+        small().score(SMILES, ANSWERS)
 
 
 def test_tools_of_scikit_learn_take_it():

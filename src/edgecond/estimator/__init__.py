@@ -34,7 +34,6 @@ class _EdgeCond(BaseEstimator):
     """What the two have in common; they say what the parameters mean."""
 
     _tasks: ClassVar[tuple[str, ...]]
-    _task: str  # that of y, of those
 
     def __init__(
         self,
@@ -81,10 +80,10 @@ class _EdgeCond(BaseEstimator):
                 f"{type(self).__name__} requires y to be passed, but the target y is None. Say what is true of each."
             )
         rows = listed(X)
-        truth, names = self._learn_targets(y, len(rows))
+        task, truth, names = self._learn_targets(y, len(rows))
         form = form_of(rows)
         examples = form.examples(rows, truth, names)
-        recipe = self._changed(form.recipe(examples, self._task))
+        recipe = self._changed(form.recipe(examples, task))
         trained = experiment.train(
             recipe,
             seed=_seed(self.random_state),
@@ -133,8 +132,8 @@ class _EdgeCond(BaseEstimator):
             )
         about = model.about.get(KEY) or {"params": {}, "targets": None, "history": []}
         found = cls(**about["params"])
-        found.history_, found._task = about["history"], model.recipe.task
-        found._restore_targets(about["targets"], model.classes)
+        found.history_ = about["history"]
+        found._restore_targets(about["targets"], model)
         return found._take(restored(about["form"], model) if "form" in about else of_model(model), model)
 
     def _take(self, form: Form, model: Model) -> Self:
@@ -165,8 +164,8 @@ class _EdgeCond(BaseEstimator):
         check_is_fitted(self, "model_")
         return np.mean(self.model_.scores(self._form.unknown(listed(X)), self.looks), axis=0)
 
-    def _learn_targets(self, y: Any, count: int) -> tuple[Truth, list[str]]:
-        """What is true of each row, as numbers, and the names of the classes or of the quantities."""
+    def _learn_targets(self, y: Any, count: int) -> tuple[str, Truth, list[str]]:
+        """The task, what is true of each row, as numbers, and the names of the classes or of the columns."""
         raise NotImplementedError
 
     @property
@@ -174,7 +173,7 @@ class _EdgeCond(BaseEstimator):
         """What a file says of y."""
         raise NotImplementedError
 
-    def _restore_targets(self, said: Any, names: tuple[str, ...]) -> None:
+    def _restore_targets(self, said: Any, model: Model) -> None:
         """The inverse; a model of the command line says nothing, but has names."""
         raise NotImplementedError
 
@@ -258,11 +257,12 @@ class EdgeCondClassifier(ClassifierMixin, _EdgeCond):
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class of each row; of several questions, 1 for yes and 0 for no."""
         outputs = self._outputs(X)
-        return (outputs > 0.5).astype(int) if self._task == "answers" else self.classes_[outputs.argmax(1)]
+        return (outputs > 0.5).astype(int) if self.recipe_.task == "answers" else self.classes_[outputs.argmax(1)]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy; of several questions, the share of rows whose known answers are all right."""
-        if self._task != "answers":
+        check_is_fitted(self, "model_")
+        if self.recipe_.task != "answers":
             return float(super().score(X, y, sample_weight))
         predicted = self.predict(X)
         truth = answers_of(y, len(predicted))
@@ -275,25 +275,24 @@ class EdgeCondClassifier(ClassifierMixin, _EdgeCond):
         weights = {"auto": recipe.balanced, "balanced": True, None: False}
         if not isinstance(self.class_weight, str | None) or self.class_weight not in weights:
             raise ValueError(f"class_weight must be 'auto', 'balanced' or None: got {self.class_weight!r}.")
-        if self._task == "answers" and self.class_weight == "balanced":
+        if recipe.task == "answers" and self.class_weight == "balanced":
             raise ValueError("class_weight must be 'auto' or None where y has several questions: got 'balanced'.")
         return super()._changed(changed(recipe, {"balanced": weights[self.class_weight]}))
 
-    def _learn_targets(self, y: Any, count: int) -> tuple[Truth, list[str]]:
+    def _learn_targets(self, y: Any, count: int) -> tuple[str, Truth, list[str]]:
         if asks_several(y):
-            answers, self._task = answers_of(y, count), "answers"
+            answers = answers_of(y, count)
             self.classes_ = np.arange(answers.shape[1])
-            return answers, columns_of(y, len(self.classes_))
+            return "answers", answers, columns_of(y, len(self.classes_))
         self.classes_, numbers = classes_of(y, count)
-        self._task = "classes"
-        return numbers, [str(name) for name in self.classes_.tolist()]
+        return "classes", numbers, [str(name) for name in self.classes_.tolist()]
 
     @property
     def _targets(self) -> Any:
         return {"dtype": self.classes_.dtype.str, "classes": self.classes_.tolist()}
 
-    def _restore_targets(self, said: Any, names: tuple[str, ...]) -> None:
-        known = np.arange(len(names)) if self._task == "answers" else np.array(names)
+    def _restore_targets(self, said: Any, model: Model) -> None:
+        known = np.arange(len(model.classes)) if model.recipe.task == "answers" else np.array(model.classes)
         self.classes_ = np.array(said["classes"], said["dtype"]) if said else known
 
 
@@ -322,7 +321,6 @@ class EdgeCondRegressor(RegressorMixin, _EdgeCond):
     """
 
     _tasks = ("quantities",)
-    _task = "quantities"
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -343,17 +341,17 @@ class EdgeCondRegressor(RegressorMixin, _EdgeCond):
         columns = zip(truth.T, predicted.T, known.T, strict=True)
         return float(np.mean([r2_score(t[k], p[k], sample_weight=weights[k]) for t, p, k in columns]))
 
-    def _learn_targets(self, y: Any, count: int) -> tuple[Truth, list[str]]:
+    def _learn_targets(self, y: Any, count: int) -> tuple[str, Truth, list[str]]:
         quantities = quantities_of(y, count)
         self._single = np.asarray(y).ndim == 1
-        return quantities, ["y"] if self._single else columns_of(y, quantities.shape[1])
+        return "quantities", quantities, ["y"] if self._single else columns_of(y, quantities.shape[1])
 
     @property
     def _targets(self) -> Any:
         return {"single": self._single}
 
-    def _restore_targets(self, said: Any, names: tuple[str, ...]) -> None:
-        self._single = said["single"] if said else len(names) == 1
+    def _restore_targets(self, said: Any, model: Model) -> None:
+        self._single = said["single"] if said else len(model.classes) == 1
 
 
 def _seed(random_state: Any) -> int:

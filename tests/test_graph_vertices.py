@@ -192,7 +192,7 @@ class TestOwnData:
 
         with refused(
             f"{path}, y must be a number or a row of numbers for each of 50 graphs: it has {KINDS.shape}. "
-            "To learn the classes of vertices, pass --vertices y.",
+            "To learn the classes of vertices, pass --vertices y; several numbers of each graph are rows of a table.",
             DataError,
         ):
             own.read(path)

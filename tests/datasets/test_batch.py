@@ -86,6 +86,13 @@ def test_targets_are_classes_answers_or_quantities_by_their_numbers():
     assert quantities.tasks == ("regression",)
 
 
+def test_several_numbers_of_each_graph_are_rows_of_a_table():
+    """In one line they would be as many as the vertices, and would be refused."""
+    found = batch.packed([pair(), pair()], ys=np.array([[0.5, 1.5], [2.5, 3.5]]))
+
+    assert found.targets.tolist() == [[0.5, 1.5], [2.5, 3.5]]
+
+
 def test_what_is_true_may_be_given_beside_graphs_that_say_something_else():
     """As for the `y` of vertices, which is no `y` of graphs."""
     graphs = [pair(y=torch.tensor([1, 2, 3])), triangle()]
@@ -147,6 +154,10 @@ BROKEN = {
     "no number": (
         {"ptr": np.array([0, 1]), "edge_index": np.zeros((2, 0), int), "x": np.array([[np.nan]])},
         "x must hold finite numbers: row 0 does not",
+    ),
+    "a y of vertices in graphs of one size": (
+        {"ptr": np.array([0, 2, 4]), "edge_index": np.zeros((2, 0), int), "y": np.array([0, 1, 1, 0])},
+        "y must be a number or a row of numbers for each of 2 graphs: it has (4,). To learn the classes of vertices",
     ),
     "an empty graph": ({"ptr": np.array([0, 0]), "edge_index": np.zeros((2, 0), int)}, "at least one vertex"),
 }

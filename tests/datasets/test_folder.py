@@ -69,6 +69,16 @@ def test_hidden_files_and_files_of_other_kinds_are_ignored_and_counted(street: P
     assert folder.skipped == []
 
 
+def test_runs_among_the_classes_are_no_class(street: Path):
+    """`edgecond train .` may be called there, and then again."""
+    first = read(street).examples
+    write(street, {"runs/train/street/model.safetensors": "", "runs/train/street/points.csv": "x,y,z\n1,2,3\n"})
+
+    again = read(street).examples
+
+    assert (again.classes, again.digest) == (first.classes, first.digest)
+
+
 def test_files_that_cannot_be_read_are_skipped_and_reported(street: Path):
     write(street, {"tree/bad.ply": "ply\n", "car/empty.xyz": ""})
 

@@ -281,10 +281,14 @@ def _targets(
     """What to predict, a column for each target, and the names of its classes."""
     if y is None:
         return np.zeros((count, 0)), ()
-    if y.size == 0 or y.size % count or y.dtype.kind not in "biuf":
-        advice = " To learn the classes of vertices, pass --vertices y." if y.shape[:1] == (n,) else ""
+    of_vertices = n != count and y.shape in ((n,), (n, 1))
+    if y.size == 0 or y.size % count or y.dtype.kind not in "biuf" or of_vertices:
+        advice = (
+            " To learn the classes of vertices, pass --vertices y; several numbers of each graph are rows of a table."
+        )
         raise DataError(
-            f"{where}, y must be a number or a row of numbers for each of {count} graphs: it has {y.shape}.{advice}"
+            f"{where}, y must be a number or a row of numbers for each of {count} graphs: it has {y.shape}."
+            + advice * of_vertices
         )
     table = y.reshape(count, -1).astype(np.float64)
     if np.isinf(table).any():

@@ -153,7 +153,7 @@ def _listed(path: Path) -> tuple[dict[str, list[Path]], int]:
     """The files of each class, and how many there are besides."""
     if not path.is_dir():
         raise DataError(f"{path} must be a folder with a sub-folder per class: there is none.")
-    folders = sorted(entry for entry in path.iterdir() if entry.is_dir() and not hidden(entry))
+    folders = sorted(e for e in path.iterdir() if e.is_dir() and not hidden(e) and not _holds_models(e))
     if len(folders) < 2:
         found = f"only {folders[0].name}" if folders else "none"
         raise DataError(
@@ -172,6 +172,11 @@ def _listed(path: Path) -> tuple[dict[str, list[Path]], int]:
         files[_name(folder, path)] = kept
         others += len(entries) - len(kept)
     return files, others
+
+
+def _holds_models(folder: Path) -> bool:
+    """Whether it is no class but where `edgecond train .`, called among the classes, has put what it learned."""
+    return any(folder.rglob("*.safetensors"))
 
 
 def hidden(path: Path) -> bool:

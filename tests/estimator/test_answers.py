@@ -77,6 +77,12 @@ def test_the_score_is_that_of_scikit_learn_over_what_is_known():
     assert found.score(SMILES, truth) == pytest.approx(np.mean(right))
     weights = np.arange(20)
     assert found.score(SMILES, truth, weights) == pytest.approx(np.average(right, weights=weights[4:]))
+    truth[:, 0] = np.nan
+    assert found.score(SMILES, truth) == pytest.approx(np.mean(predicted[4:, 1] == LONG[4:]))
+    with refused("every column of y must be known of some row: all of column 0 is NaN."):
+        found.score(SMILES, np.full((20, 2), np.nan))
+    with refused("y must have a column for each of 2 that were learned: it has 1."):
+        found.score(SMILES, ANSWERS[:, 0])
 
 
 def test_what_is_unknown_is_not_learned():

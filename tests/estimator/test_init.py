@@ -183,6 +183,10 @@ def test_what_is_unknown_is_neither_learned_nor_scored():
     assert found.score(SMILES, y) == pytest.approx(np.mean(expected))
     known = np.stack([LENGTHS, -LENGTHS], 1)
     assert found.score(SMILES, known) == pytest.approx(r2_score(known, predicted))
+    known[:, 1] = np.nan
+    assert found.score(SMILES, known) == pytest.approx(r2_score(LENGTHS, predicted[:, 0]))
+    with refused("y must have a column for each of 2 that were learned: it has 1."):
+        found.score(SMILES, LENGTHS)
 
 
 # Tools of scikit-learn

@@ -265,7 +265,7 @@ class EdgeCondClassifier(ClassifierMixin, _EdgeCond):
         if self.recipe_.task != "answers":
             return float(super().score(X, y, sample_weight))
         predicted = self.predict(X)
-        truth = answers_of(y, len(predicted))
+        truth = answers_of(y, *predicted.shape)
         unknown = np.isnan(truth)
         right, told = (unknown | (truth == predicted)).all(1), ~unknown.all(1)
         weights = np.ones(len(truth)) if sample_weight is None else np.asarray(sample_weight)
@@ -333,13 +333,13 @@ class EdgeCondRegressor(RegressorMixin, _EdgeCond):
         return found[:, 0] if self._single else found
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """$R^2$ of what is known, the mean over the quantities."""
+        """$R^2$ of what is known, the mean over the quantities of which something is."""
         predicted = self._outputs(X)
-        truth = quantities_of(y, len(predicted))
+        truth = quantities_of(y, *predicted.shape)
         weights = np.ones(len(truth)) if sample_weight is None else np.asarray(sample_weight)
         known = ~np.isnan(truth)
         columns = zip(truth.T, predicted.T, known.T, strict=True)
-        return float(np.mean([r2_score(t[k], p[k], sample_weight=weights[k]) for t, p, k in columns]))
+        return float(np.mean([r2_score(t[k], p[k], sample_weight=weights[k]) for t, p, k in columns if k.any()]))
 
     def _learn_targets(self, y: Any, count: int) -> tuple[str, Truth, list[str]]:
         quantities = quantities_of(y, count)

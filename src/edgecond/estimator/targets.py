@@ -39,12 +39,13 @@ def classes_of(y: Any, count: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
     return classes, numbers.astype(np.int64)
 
 
-def quantities_of(y: Any, count: int) -> NDArray[np.float64]:
+def quantities_of(y: Any, count: int, learned: int | None = None) -> NDArray[np.float64]:
     """The quantities of each row, (count, t), NaN where unknown.
 
     Args:
         y: Numbers, one for each row or several.
         count: Rows of X.
+        learned: How many quantities there are, if they were learned before.
     """
     given = _given(y, count)
     try:
@@ -58,7 +59,10 @@ def quantities_of(y: Any, count: int) -> NDArray[np.float64]:
         raise ValueError(
             f"y must hold finite numbers, NaN where nothing is known: row {infinite.argmax()} is infinite."
         )
-    if (unknown := np.isnan(table).all(0)).any():
+    if learned not in (None, table.shape[1]):
+        raise ValueError(f"y must have a column for each of {learned} that were learned: it has {table.shape[1]}.")
+    unknown = np.isnan(table).all(0)
+    if unknown.all() or (learned is None and unknown.any()):
         raise ValueError(f"every column of y must be known of some row: all of column {unknown.argmax()} is NaN.")
     return table
 
@@ -69,14 +73,15 @@ def asks_several(y: Any) -> bool:
     return given.ndim == 2 and given.shape[1] > 1
 
 
-def answers_of(y: Any, count: int) -> NDArray[np.float64]:
+def answers_of(y: Any, count: int, learned: int | None = None) -> NDArray[np.float64]:
     """The answers to each question, (count, t): 1 for yes, 0 for no, NaN where unknown.
 
     Args:
         y: Zeros and ones, or truth values, a row of several for each row of X.
         count: Rows of X.
+        learned: How many questions there are, if they were learned before.
     """
-    table = quantities_of(y, count)
+    table = quantities_of(y, count, learned)
     if (other := ~(np.isnan(table) | np.isin(table, (0, 1)))).any():
         row, column = np.argwhere(other)[0]
         raise ValueError(

@@ -1,4 +1,4 @@
-"""The records as a page of the docs and a table of the README: `python -m benchmarks.page`, nothing is measured."""
+"""The records as a page of the docs: `python -m benchmarks.page`, nothing is measured."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from benchmarks import large, records
 from benchmarks.cases import CASES, RIVALS
 
 PAGE = records.ROOT / "docs" / "benchmarks.md"
-README = records.ROOT / "README.md"
-MARKS = ("<!-- written by make bench -->", "<!-- until here -->")
 THREADS = ("1", "2")
 MIB = 2**20
 
@@ -179,35 +177,11 @@ def table_row(cells: list[str]) -> str:
     return "| " + " | ".join(cells) + " |"
 
 
-def summary(layers: dict[str, Any], networks: dict[str, Any]) -> str:
-    """The records in one line per layer and network, for the README."""
-    lines = ["| forward and backward, beside `NNConv` | 1 thread | 2 threads | peak memory |", "|---|---:|---:|---:|"]
-    entries = [
-        (case.title, [layers["time"][name][threads]["ECConv"] for threads in THREADS], layers["memory"][name])
-        for name, case in CASES.items()
-    ]
-    for name, found in networks.items():
-        title = f"whole training step of `{name}`, graph building included"
-        entries.append((title, [found["time"][threads] for threads in THREADS], found["memory"]))
-    for title, rows, used in entries:
-        faster = [f"{row['times_faster']:.0f}x faster" for row in rows]
-        less = f"{used['ECConv'] / MIB:.0f} MiB instead of {used['NNConv'] / MIB:.0f}"
-        lines.append(table_row([title, *faster, less]))
-    return "\n".join(lines)
-
-
-def with_summary(text: str, table: str) -> str:
-    """The README with the table between its marks."""
-    before, rest = text.split(MARKS[0])
-    return f"{before}{MARKS[0]}\n\n{table}\n\n{MARKS[1]}{rest.split(MARKS[1])[1]}"
-
-
 def write() -> None:
-    """Page and table of the records that there are."""
-    layers, networks = records.read(records.LAYERS), records.read(records.NETWORK)
-    PAGE.write_text(page(layers, networks, records.read(records.PYRAMIDS), records.read(records.PREDICT)))
-    README.write_text(with_summary(README.read_text(), summary(layers, networks)))
-    print(f"wrote {PAGE.relative_to(records.ROOT)} and the table in {README.name}")
+    """The page of the records that there are."""
+    found = map(records.read, (records.LAYERS, records.NETWORK, records.PYRAMIDS, records.PREDICT))
+    PAGE.write_text(page(*found))
+    print(f"wrote {PAGE.relative_to(records.ROOT)}")
 
 
 if __name__ == "__main__":

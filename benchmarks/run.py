@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from benchmarks import large, memory, network, page, records, timing
+from benchmarks import large, memory, network, page, readme, records, timing
 from benchmarks.cases import CASES, RIVALS
 from edgecond.datasets import DataError
 
@@ -30,3 +30,4 @@ if __name__ == "__main__":
         except DataError as error:
             print(f"left out the training step of {row}: {error}")
     page.write()
+    readme.write()

@@ -1,4 +1,4 @@
-"""The page of the docs and the table of the README say what the records say."""
+"""The page of the docs and the tables of the README say what the records say."""
 
 import re
 
@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("torch_geometric")
 
-from benchmarks import page, records
+from benchmarks import page, readme, records
 
 LAYERS = records.read(records.LAYERS)
 NETWORKS = {
@@ -43,14 +43,15 @@ def test_the_page_is_that_of_the_records():
     assert page.PAGE.read_text() == page.page(LAYERS, *others)
 
 
-def test_the_table_of_the_readme_is_that_of_the_records():
-    text = page.README.read_text()
+def test_the_tables_of_the_readme_are_those_of_the_records():
+    """`python -m benchmarks.readme` writes them."""
+    text = readme.README.read_text()
 
-    assert page.with_summary(text, page.summary(LAYERS, records.read(records.NETWORK))) == text
+    assert readme.filled(text) == text
 
 
 def test_a_network_gets_a_section_and_a_line():
-    written, line = page.page(LAYERS, NETWORKS), page.summary(LAYERS, NETWORKS).splitlines()[-1]
+    written, line = page.page(LAYERS, NETWORKS), readme.speed(LAYERS, NETWORKS).splitlines()[-1]
 
     assert "## Training step of sydney/ecc" in written
     assert "| faster, graph building included | 10.0x | 10.0x |" in written

@@ -1,0 +1,87 @@
+"""The tables of the README, from the records: `python -m benchmarks.readme`, nothing is measured."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from benchmarks import records
+from benchmarks.cases import CASES
+from benchmarks.page import MIB, table_row, THREADS
+from edgecond.fair import assessments, FOLDS
+from edgecond.tables import entries
+
+README = records.ROOT / "README.md"
+END = "<!-- until here -->"
+DATASETS = {
+    "sydney": "Sydney Urban Objects, F1",
+    "modelnet10": "ModelNet10",
+    "modelnet40": "ModelNet40",
+    "mnist": "MNIST",
+    "nci1": "NCI1",
+    "nci109": "NCI109",
+    "mutag": "MUTAG",
+    "enzymes": "ENZYMES",
+    "dd": "D&D",
+}
+
+
+def speed(layers: dict[str, Any], networks: dict[str, Any]) -> str:
+    """Time and memory beside `NNConv`, one line per layer and network."""
+    lines = ["| forward and backward, beside `NNConv` | 1 thread | 2 threads | peak memory |", "|---|---:|---:|---:|"]
+    found = [
+        (case.title, [layers["time"][name][threads]["ECConv"] for threads in THREADS], layers["memory"][name])
+        for name, case in CASES.items()
+    ]
+    for name, network in networks.items():
+        title = f"whole training step of `{name}`, graph building included"
+        found.append((title, [network["time"][threads] for threads in THREADS], network["memory"]))
+    for title, rows, used in found:
+        faster = [f"{row['times_faster']:.0f}x faster" for row in rows]
+        less = f"{used['ECConv'] / MIB:.0f} MiB instead of {used['NNConv'] / MIB:.0f}"
+        lines.append(table_row([title, *faster, less]))
+    return "\n".join(lines)
+
+
+def accuracy(results: Path) -> str:
+    """The paper's plain ECC of each dataset beside its rerun, and the fair protocol, where all folds have records."""
+    found = {
+        entry.recipe.name.split("/")[0]: entry
+        for table in (1, 2, 4, 5)
+        for entry in entries(table, results)
+        if entry.row == "ECC" and entry.metric in ("f1", "accuracy") and entry.rerun is not None
+    }
+    lines = ["| test accuracy, per cent | ECC in the paper | ECC here | folds |", "|---|---:|---:|---:|"]
+    for dataset, name in DATASETS.items():
+        if entry := found.get(dataset):
+            spread = "" if entry.spread is None else f" ± {100 * entry.spread:.1f}"
+            numbers = [f"{100 * entry.paper:.1f}", f"{100 * entry.rerun:.1f}{spread}", str(entry.recipe.folds)]
+            lines.append(table_row([name, *numbers]))
+    lines += ["", "| fair comparison, per cent | GIN, quoted | ECC, quoted | ECC here |", "|---|---:|---:|---:|"]
+    lines += [
+        table_row([DATASETS[fair.dataset], fair.quoted("GIN"), fair.quoted("ECC"), fair.rerun])
+        for fair in assessments(results)
+        if len(fair.folds) == FOLDS
+    ]
+    return "\n".join(lines)
+
+
+def filled(text: str) -> str:
+    """A README with its tables between their marks."""
+    layers, networks = records.read(records.LAYERS), records.read(records.NETWORK)
+    tables = {"make bench": speed(layers, networks), "benchmarks.readme": accuracy(records.ROOT / "results")}
+    for writer, table in tables.items():
+        mark = f"<!-- written by {writer} -->"
+        before, rest = text.split(mark)
+        text = f"{before}{mark}\n\n{table}\n\n{END}{rest.split(END, 1)[1]}"
+    return text
+
+
+def write() -> None:
+    """The tables of the records that there are."""
+    README.write_text(filled(README.read_text()))
+    print(f"wrote the tables in {README.name}")
+
+
+if __name__ == "__main__":
+    write()

@@ -54,6 +54,14 @@ def test_a_wrong_network_is_answered_by_a_sentence():
     )
 
 
+def test_show_tells_the_numbers_of_the_paper_and_the_settings_by_the_names_that_set_takes():
+    found = run(app, ["show", "nci1/ecc"])
+
+    assert found.exit_code == 0, found.output
+    assert "paper               Table 4, ECC (5 votes): accuracy_votes 0.8363\n" in found.output
+    assert "train.rate          0.1\n" in found.output
+
+
 def test_info_tells_the_versions_and_the_kernels():
     torch = pytest.importorskip("torch")
     native = pytest.importorskip("edgecond.convolution.native")

@@ -8,11 +8,11 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from edgecond import checkpoint
-from edgecond.checkpoint import CheckpointError, load_checkpoint
+from edgecond import checkpoint, datasets
+from edgecond.checkpoint import CheckpointError, load_checkpoint, save_checkpoint
 from edgecond.experiment import Interrupted, reproduce, train
 from edgecond.model import Model
-from edgecond.recipe import find, read
+from edgecond.recipe import changed, find, read
 from tests.sentences import refused
 
 RECIPE = """
@@ -142,6 +142,34 @@ def test_a_run_of_other_settings_is_refused_and_kept(recipe, tmp_path, change, s
 
     assert (tmp_path / "checkpoint.safetensors").read_bytes() == before
     assert len(log(tmp_path)) == 1
+
+
+def test_a_checkpoint_without_a_setting_that_came_later_is_taken_up(recipe, tmp_path):
+    whole = train(recipe, directory=tmp_path / "whole", epochs=2)
+    train(recipe, directory=tmp_path / "old", epochs=1)
+    tensors, about = load_checkpoint(tmp_path / "old" / "checkpoint.safetensors")
+    del about["settings"]["recipe"]["train"]["momentum"]
+    save_checkpoint(tmp_path / "old" / "checkpoint.safetensors", tensors, about)
+
+    assert train(recipe, directory=tmp_path / "old", epochs=2).history[-1]["loss"] == whole.history[-1]["loss"]
+    with pytest.raises(CheckpointError, match="it differs in the recipe's train"):
+        train(changed(recipe, {"train.momentum": 0.5}), directory=tmp_path / "old", epochs=2)
+
+
+def test_momentum_and_weight_decay_are_those_of_the_recipe(recipe, tmp_path):
+    """The first step is w - rate (g + decay w): two that differ in decay alone are rate decay w apart."""
+    steps = {}
+    for decay in (0.0, 0.25):
+        given = changed(recipe, {"train.momentum": 0.0, "train.weight_decay": decay})
+        with pytest.raises(Interrupted):
+            train(given, directory=tmp_path / str(decay), observe=Watch(stop=(0, 0)))
+        steps[decay], _ = load_checkpoint(tmp_path / str(decay) / "checkpoint.safetensors")
+
+    first = Model.new(recipe, datasets.load("synthetic", **recipe.options)[0], 0).network
+    for name, w in first.named_parameters():
+        apart = steps[0.0][f"network.{name}"] - steps[0.25][f"network.{name}"]
+        torch.testing.assert_close(apart, 0.05 * 0.25 * w.detach(), rtol=1e-3, atol=1e-6)
+    assert not [name for name in steps[0.0] if name.startswith("momentum.")]
 
 
 def test_anew_begins_from_the_beginning_whatever_is_there(recipe, tmp_path):

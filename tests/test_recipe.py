@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from edgecond.recipe import changed, find, read, RecipeError, recipes, written
+from edgecond.recipe import changed, find, read, RecipeError, recipes, spelled, written
 
 BASE = """
 [base]
@@ -113,7 +113,8 @@ def test_graphs_are_learned_as_the_paper_says():
         if name.split("/")[0] in ("nci1", "nci109", "mutag", "enzymes", "dd"):
             assert recipe.hidden == (() if name.endswith("no-labels") else (64,))
             assert (recipe.dropout, recipe.sparsifications, recipe.looks, recipe.folds) == (0.05, 5, 5, 10)
-            assert recipe.train.model_dump() == {"epochs": 50, "batch": 64, "rate": 0.1, "drops": (25, 35, 45)}
+            train = recipe.train
+            assert (train.epochs, train.batch, train.rate, train.drops) == (50, 64, 0.1, (25, 35, 45))
 
 
 def test_a_row_is_its_base_and_what_differs():
@@ -167,6 +168,18 @@ def test_settings_are_changed_by_their_dotted_names():
 
     assert (recipe.train.rate, recipe.hidden, str(recipe.network)) == (0.05, (32, 32), "C(4)-GAP-FC(2)")
     assert recipe.train.drops == find("nci1/ecc").train.drops
+
+
+def test_settings_are_shown_as_they_are_set():
+    """What `edgecond show` prints of a row is what `--set` takes, and sets the row to what it is."""
+    for recipe in recipes().values():
+        said = spelled(recipe)
+        given = [f"{name}={value}" for name, value in said.items() if name not in ("name", "dataset", "task")]
+
+        assert changed(recipe, written(given)) == recipe
+
+    assert spelled(find("nci1/identity"))["train.drops"] == "[25, 35, 45]"
+    assert spelled(find("nci1/identity"))["identity"] == "true"
 
 
 @pytest.mark.parametrize(

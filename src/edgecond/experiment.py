@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from pydantic import ValidationError
 from torch.utils.data import DataLoader, Dataset
 
 from edgecond import datasets, parallel
@@ -119,8 +120,8 @@ class Run:
                 f"{self.checkpoint} must be the checkpoint of a run: it lacks {', '.join(missing)}. "
                 "Name another directory, or begin anew with --anew."
             )
-        if about["settings"] != self.settings:
-            differs = _difference(about["settings"], self.settings)
+        if (held := _completed(about["settings"])) != self.settings:
+            differs = _difference(held, self.settings)
             raise CheckpointError(
                 f"{self.directory} must hold a run of the same settings: it differs in {differs}. "
                 "Name another directory, or begin anew with --anew."
@@ -224,7 +225,8 @@ def train(
         model = Model.new(recipe, examples, seed, progress, passing=directory is None)
     model.network.to(device or parallel.device())
     batches = model.batches(examples, seed, (parallel.rank(), parallel.ranks()))
-    schedule = Schedule(epochs or recipe.train.epochs, recipe.train.rate, recipe.train.drops)
+    how = recipe.train
+    schedule = Schedule(epochs or how.epochs, how.rate, how.drops, momentum=how.momentum, weight_decay=how.weight_decay)
     made_of = {"recipe": settings(recipe), "data": examples.digest, "fold": fold, "seed": seed}
     run = Run(directory, made_of, Training(model.network, schedule, seed, objective=model.objective))
     if directory is not None and not anew:
@@ -282,6 +284,14 @@ def reproduce(
     }
     write_whole(results / f"{name}.json", (json.dumps(record, indent=1, ensure_ascii=False) + "\n").encode())
     return record
+
+
+def _completed(held: dict[str, Any]) -> dict[str, Any]:
+    """The settings of a checkpoint; those that its version of edgecond did not have are at their defaults."""
+    try:
+        return {**held, "recipe": settings(Recipe.model_validate({**held["recipe"], "paper": ()}))}
+    except ValidationError:
+        return held
 
 
 def _difference(one: dict[str, Any], other: dict[str, Any]) -> str:

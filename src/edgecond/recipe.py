@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import json
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.resources import files
@@ -65,6 +66,8 @@ class Train(_Part):
     batch: int = Field(gt=0)
     rate: float = Field(gt=0)
     drops: tuple[int, ...] = ()
+    momentum: float = Field(default=0.9, ge=0, lt=1)
+    weight_decay: float = Field(default=5e-4, ge=0)
 
 
 class Augment(_Part):
@@ -84,6 +87,10 @@ class Claim(_Part):
     table: int | None = None
     section: str | None = None
     row: str
+
+    def __str__(self) -> str:
+        where = f"Section {self.section}" if self.table is None else f"Table {self.table}"
+        return f"{where}, {self.row}: {', '.join(f'{name} {value:g}' for name, value in self.metrics.items())}"
 
     @property
     def metrics(self) -> dict[str, float]:
@@ -234,6 +241,18 @@ def written(changes: Sequence[str]) -> dict[str, Any]:
         except tomllib.TOMLDecodeError:
             found[name.strip()] = value.strip()
     return found
+
+
+def spelled(recipe: Recipe) -> dict[str, str]:
+    """The settings that a recipe has, as `written` takes them: by their dotted names, values as in TOML."""
+    content = recipe.model_dump(mode="json", exclude={"paper"}, exclude_none=True)
+    return {name: _spelled(table[key]) for name, table, key in _dotted(content)}
+
+
+def _spelled(value: Any) -> str:
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{key} = {json.dumps(each)}' for key, each in value.items())}}}"
+    return value if isinstance(value, str) else json.dumps(value)
 
 
 def _dotted(table: dict[str, Any], before: str = "") -> Iterator[tuple[str, dict[str, Any], str]]:

@@ -71,18 +71,18 @@ def list_rows() -> None:
 
 @app.command()
 def show(row: Annotated[str, typer.Argument(help="A row of `edgecond list`.")]) -> None:
-    """Show all that a row is made of.
+    """Show all that a row is made of: the paper's numbers, and the settings as `edgecond train --set` takes them.
 
     Example: edgecond show sydney/wider
     """
-    from edgecond.recipe import find
+    from edgecond.recipe import find, spelled
 
     with users_errors():
         recipe = find(row)
-    for name in type(recipe).model_fields:
-        value = getattr(recipe, name)
-        for line in value if name == "paper" else [value]:
-            typer.echo(f"{name:16}{line}")
+    for claim in recipe.paper:
+        typer.echo(f"{'paper':20}{claim}")
+    for name, value in spelled(recipe).items():
+        typer.echo(f"{name:20}{value}")
 
 
 @app.command()

@@ -38,7 +38,8 @@ def write(results: Path, dataset: str, fold: int, accuracy: float, selected: str
 
 
 def test_the_best_on_the_validation_part_is_tested_and_no_other(asked: list):
-    record = assess("dd", 3, 0, runs=Path("runs"), results=Path("results"))
+    lines: list[str] = []
+    record = assess("dd", 3, 0, tell=lines.append, runs=Path("runs"), results=Path("results"))
 
     parts = [(recipe.name, recipe.options["split"]) for recipe, _ in asked]
     assert parts == [
@@ -47,6 +48,8 @@ def test_the_best_on_the_validation_part_is_tested_and_no_other(asked: list):
     ]
     assert record["selected"] == "degrees-sqrt"  # the first of two equals
     assert record["validation"] == VALIDATION
+    assert lines[0] == "dd fold 3 seed 0: ecc has 70.0 % of the validation part right"
+    assert len(lines) == 3
     assert asked[-1][0].labels == "given+sqrt(deg)"
 
 

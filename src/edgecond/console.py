@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 Tell = Callable[["Step", int, int], None]  # step, batches per epoch, epochs
 Count = Callable[[int, int], None]  # done, of all
+Say = Callable[[str, int, int], None]  # what, done, of all
 
 
 @contextmanager
@@ -58,17 +60,18 @@ def progress(name: str, seen: bool = True) -> Iterator[tuple[Tell, Count]]:
         yield lambda *_: None, lambda *_: None
         return
     if not Console().is_terminal:
-        yield _lines(name)
+        yield _of(_lines(name))
         return
     columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn(), TextColumn("{task.fields[say]}"))
     with Progress(*columns) as bar:
         task = bar.add_task(name, total=None, say="")
 
-        def draw(step: Step, batches: int, epochs: int) -> None:
-            done = step.epoch * batches + step.batch + 1
-            bar.update(task, total=epochs * batches, completed=done, say=_say(step, epochs))
+        def draw(say: str, done: int, total: int) -> None:
+            if done < bar.tasks[task].completed:  # steps after the pyramids, or another run
+                bar.reset(task)
+            bar.update(task, total=total, completed=done, say=say)
 
-        yield draw, lambda done, total: bar.update(task, total=total, completed=done, say=f"pyramid {done}/{total}")
+        yield _of(draw)
 
 
 @contextmanager
@@ -101,28 +104,32 @@ def _counted_lines(name: str, every: float = 30.0) -> Callable[[int, int | None]
     return say
 
 
-def _lines(name: str, every: float = 30.0) -> tuple[Tell, Count]:
+def _lines(name: str, every: float = 30.0) -> Say:
     start = last = time.monotonic()
-    first: int | None = None
+    first = before = sys.maxsize
 
     def say(what: str, done: int, total: int) -> None:
-        nonlocal last, first, start
+        nonlocal last, first, before, start
         now = time.monotonic()
-        if first is None or done < first:  # the steps that come after the pyramids
+        if done < before:  # the first that is done: of all, of the steps after the pyramids, or of another run
             first, start = done, now
+        before = done
         if now - last > every or done == total:
             last = now
             left = (now - start) / max(1, done - first) * (total - done) / 60
             typer.echo(f"{name}: {what}, {left:.0f} min left")
 
+    return say
+
+
+def _of(say: Say) -> tuple[Tell, Count]:
+    """What tells of steps and of pyramids, from what says how much is done of how much."""
+
     def tell(step: Step, batches: int, epochs: int) -> None:
-        say(_say(step, epochs), step.epoch * batches + step.batch + 1, epochs * batches)
+        what = f"epoch {step.epoch + 1}/{epochs}, loss {step.loss:.3f}, rate {step.rate:g}"
+        say(what, step.epoch * batches + step.batch + 1, epochs * batches)
 
     return tell, lambda done, total: say(f"pyramid {done}/{total}", done, total)
-
-
-def _say(step: Step, epochs: int) -> str:
-    return f"epoch {step.epoch + 1}/{epochs}, loss {step.loss:.3f}, rate {step.rate:g}"
 
 
 def percentages(figures: Mapping[str, float]) -> str:

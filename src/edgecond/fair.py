@@ -7,6 +7,7 @@ accuracy there is trained again on all training graphs and tested once. The pape
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean, stdev
@@ -41,21 +42,25 @@ def candidate(dataset: str, row: str, split: str, name: str | None = None) -> Re
     return find(f"{dataset}/{row}").model_copy(update=changes | SIGNALS.get(dataset, {}))
 
 
-def assess(dataset: str, fold: int, seed: int, **options: Any) -> dict[str, Any]:
+def assess(
+    dataset: str, fold: int, seed: int, *, tell: Callable[[str], None] = lambda text: None, **options: Any
+) -> dict[str, Any]:
     """One outer fold: select a network by the inner validation part, train it on all but the test part, and test it.
 
     Args:
         dataset: One of `QUOTED`.
         fold: The outer fold, from 0.
         seed: Of everything random.
+        tell: Called with a line for each network that was validated.
         options: Of `experiment.reproduce`. The record is that of the row `fair/DATASET/selected`.
     """
     from edgecond.experiment import reproduce
 
-    found = {
-        row: reproduce(candidate(dataset, row, "fair-selection"), fold, seed, **options)["metrics"][METRIC]
-        for row in ROWS[dataset]
-    }
+    found = {}
+    for row in ROWS[dataset]:
+        record = reproduce(candidate(dataset, row, "fair-selection"), fold, seed, **options)
+        found[row] = record["metrics"][METRIC]
+        tell(f"{dataset} fold {fold} seed {seed}: {row} has {100 * found[row]:.1f} % of the validation part right")
     best = max(found, key=found.__getitem__)  # the first of equals
     about = {"selected": best, "validation": found}
     return reproduce(candidate(dataset, best, "fair", "selected"), fold, seed, about=about, **options)

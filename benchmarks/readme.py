@@ -8,7 +8,7 @@ from typing import Any
 from benchmarks import records
 from benchmarks.cases import CASES
 from benchmarks.page import MIB, table_row, THREADS
-from edgecond.fair import assessments, FOLDS
+from edgecond.fair import assessments, FOLDS, MODELS
 from edgecond.tables import entries
 
 README = records.ROOT / "README.md"
@@ -57,9 +57,10 @@ def accuracy(results: Path) -> str:
             spread = "" if entry.spread is None else f" ± {100 * entry.spread:.1f}"
             numbers = [f"{100 * entry.paper:.1f}", f"{100 * entry.rerun:.1f}{spread}", str(entry.recipe.folds)]
             lines.append(table_row([name, *numbers]))
-    lines += ["", "| fair comparison, per cent | GIN, quoted | ECC, quoted | ECC here |", "|---|---:|---:|---:|"]
+    quoted = ", quoted | ".join(MODELS)
+    lines += ["", f"| fair comparison, per cent | {quoted}, quoted | ECC here |", "|---|---:|---:|---:|---:|"]
     lines += [
-        table_row([DATASETS[fair.dataset], fair.quoted("GIN"), fair.quoted("ECC"), fair.rerun])
+        table_row([DATASETS[fair.dataset], *map(fair.quoted, MODELS), fair.rerun])
         for fair in assessments(results)
         if len(fair.folds) == FOLDS
     ]

@@ -116,11 +116,9 @@ def table(
 
 
 def _table_of_the_fair_protocol(results: Path) -> None:
-    from edgecond.fair import assessments
+    from edgecond.fair import assessments, MODELS
 
-    rows = [
-        [found.dataset, found.quoted("GIN"), found.quoted("ECC"), found.rerun, found.choices]
-        for found in assessments(results)
-    ]
-    print_table(["dataset", "GIN, quoted", "ECC, quoted", "ECC, rerun", "selected"], rows)
+    rows = [[found.dataset, *map(found.quoted, MODELS), found.rerun, found.choices] for found in assessments(results)]
+    quoted = [f"{model}, quoted" for model in MODELS]
+    print_table(["dataset", *quoted, "ECC, rerun", "selected"], rows)
     typer.echo("±: standard deviation over the ten outer folds. Quoted: Errica et al., ICLR 2020.")

@@ -156,6 +156,16 @@ def test_a_checkpoint_without_a_setting_that_came_later_is_taken_up(recipe, tmp_
         train(changed(recipe, {"train.momentum": 0.5}), directory=tmp_path / "old", epochs=2)
 
 
+def test_a_checkpoint_whose_settings_are_none_is_refused_with_what_differs(recipe, tmp_path):
+    train(recipe, directory=tmp_path, epochs=1)
+    tensors, about = load_checkpoint(tmp_path / "checkpoint.safetensors")
+    del about["settings"]["recipe"]
+    save_checkpoint(tmp_path / "checkpoint.safetensors", tensors, about)
+
+    with pytest.raises(CheckpointError, match="it differs in recipe"):
+        train(recipe, directory=tmp_path, epochs=1)
+
+
 def test_momentum_and_weight_decay_are_those_of_the_recipe(recipe, tmp_path):
     """The first step is w - rate (g + decay w): two that differ in decay alone are rate decay w apart."""
     steps = {}

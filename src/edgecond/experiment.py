@@ -290,13 +290,13 @@ def _completed(held: dict[str, Any]) -> dict[str, Any]:
     """The settings of a checkpoint; those that its version of edgecond did not have are at their defaults."""
     try:
         return {**held, "recipe": settings(Recipe.model_validate({**held["recipe"], "paper": ()}))}
-    except ValidationError:
+    except (KeyError, TypeError, ValidationError):  # not the settings of any version: the difference tells
         return held
 
 
 def _difference(one: dict[str, Any], other: dict[str, Any]) -> str:
     """The names of what two settings do not have in common."""
     names = [name for name in sorted(one.keys() | other.keys()) if one.get(name) != other.get(name)]
-    if names == ["recipe"]:
+    if names == ["recipe"] and "recipe" in one:
         return f"the recipe's {_difference(one['recipe'], other['recipe'])}"
     return ", ".join(names)

@@ -1,5 +1,7 @@
 """The command line answers fast, in tables and sentences."""
 
+import json
+import re
 import subprocess
 import sys
 
@@ -100,9 +102,28 @@ def test_confusion_has_a_row_for_each_true_class(capsys):
     assert ["1", "dog", "·", "4", "100", "%"] in rows
 
 
+def test_an_experiment_is_recorded_beside_its_row_and_compared_with_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert "has none" in run(app, ["table", "experiments"]).output
+    command = ["reproduce", "synthetic/ecc", "--epochs", "1", "--set", "options={train=12,test=6}"]
+
+    assert run(app, [*command, "--seed", "0", "--seed", "1", "--jobs", "2"]).exit_code == 0
+    assert run(app, [*command, "--set", "train.rate=0.05"]).exit_code == 0
+
+    row = tmp_path / "results/synthetic/ecc"
+    fewer, slower = sorted(row.iterdir())
+    assert sorted(path.name for path in fewer.iterdir()) == ["fold0-seed0.json", "fold0-seed1.json"]
+    record = json.loads((slower / "fold0-seed0.json").read_text())
+    assert record["changes"] == {"options": {"train": 12, "test": 6}, "train.rate": 0.05}
+    (row / "fold0-seed0.json").write_bytes((fewer / "fold0-seed0.json").read_bytes())  # as if it were the row's
+    told = run(app, ["table", "experiments"]).output
+    assert re.search(r"synthetic/ecc +options={train=12,test=6} +accuracy +(\S+) +\1 +\+0\.0 +1\n", told)
+
+
 @pytest.mark.parametrize(
     ("command", "sentence"),
     [
+        (["reproduce", "synthetic/ecc", "--set", "rate=1"], "a setting is one of those that `edgecond show` lists: "),
         (["train", "sidney"], "sidney must be a dataset, a row of `edgecond list`, or the path of your own data: "),
         (["train", "synthetic", "--fold", "1"], "the folds of synthetic are numbered from 0 to 0: got 1."),
         (["evaluate", "nowhere"], "nowhere must be a model file, or the directory of a run "),

@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from edgecond.recipe import changed, find, read, RecipeError, recipes, spelled, written
+from edgecond.recipe import changed, find, read, RecipeError, recipes, spelled, varied, written
 
 BASE = """
 [base]
@@ -168,6 +168,17 @@ def test_settings_are_changed_by_their_dotted_names():
 
     assert (recipe.train.rate, recipe.hidden, str(recipe.network)) == (0.05, (32, 32), "C(4)-GAP-FC(2)")
     assert recipe.train.drops == find("nci1/ecc").train.drops
+
+
+def test_an_experiment_is_called_by_its_row_and_by_what_differs():
+    row = find("nci1/ecc")
+    found = varied(row, {"train.momentum": 0, "labels": "given+1/deg", "hidden": [32, 16]})
+
+    assert found.name == "nci1/ecc/hidden=[32,16],labels=given+1%2Fdeg,train.momentum=0.0"
+    assert (found.train.momentum, found.labels, found.hidden) == (0.0, "given+1/deg", (32, 16))
+    assert found.paper == ()
+    assert varied(row, {"train.momentum": 0}).name == varied(row, {"train.momentum": 0.0}).name
+    assert varied(row, {}) == row
 
 
 def test_settings_are_shown_as_they_are_set():

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from edgecond.tables import entries, tables
+from edgecond.tables import entries, experiments, tables
 
 
 def write(results, row, fold, seed, **metrics):
@@ -58,3 +58,20 @@ def test_numbers_of_graphs_have_two_decimals(tmp_path):
 
     assert found["nci1/ecc", "ECC"] == "83.80"
     assert entry(tmp_path, "ECC").written(0.784) == "78.4"
+
+
+def test_an_experiment_is_compared_with_its_row_on_what_both_have(tmp_path):
+    for fold, plain, changed in [(0, 0.7, 0.6), (1, 0.8, 0.76), (2, 0.9, 0.84), (3, 0.5, None)]:
+        write(tmp_path, "nci1/no-labels", fold, 0, accuracy=plain)
+        if changed is not None:
+            write(tmp_path, "nci1/no-labels/labels=given+1%2Fdeg", fold, 0, accuracy=changed)
+    write(tmp_path, "nci1/no-labels/labels=given+1%2Fdeg", 0, 1, accuracy=0.1)  # the row does not have this seed
+    write(tmp_path, "nci1/z/hidden=[8]", 0, 0, accuracy=0.1)
+
+    first, second = experiments(tmp_path)
+
+    assert (first.recipe.name, first.change, first.metric) == ("nci1/no-labels", "labels=given+1/deg", "accuracy")
+    assert first.differences == pytest.approx([-0.1, -0.04, -0.06])
+    assert first.told == ["80.0", "73.3", "-6.7 ± 1.8"]  # a deviation of 3.055 over the root of 3
+    assert (second.folds, second.told) == ((), ["-", "-", "-"])
+    assert [len(each.folds) for each in entries(4, tmp_path) if each.recipe.name == "nci1/no-labels"] == [4]

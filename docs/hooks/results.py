@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from edgecond.fair import assessments, MODELS
-from edgecond.tables import entries, Entry, tables
+from edgecond.tables import entries, Entry, experiments, tables
 
 RECORDS = Path(__file__).parents[2] / "results"
 MARK = "<!-- the tables, from the records -->"
@@ -28,9 +28,9 @@ FIGURES = {
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
     """Puts the tables where the page wants them."""
-    return (
-        markdown.replace(MARK, "\n\n".join([state(), *map(table, tables()), fair()])) if MARK in markdown else markdown
-    )
+    if MARK not in markdown:
+        return markdown
+    return markdown.replace(MARK, "\n\n".join([state(), *map(table, tables()), fair(), varied()]))
 
 
 def state() -> str:
@@ -83,4 +83,19 @@ def fair() -> str:
         "does not see the edges.\n\n"
         f"| data set | {', quoted | '.join(MODELS)}, quoted | ECC, rerun | selected |\n"
         "|---|---:|---:|---:|---:|---|\n" + "\n".join(rows)
+    )
+
+
+def varied() -> str:
+    """Rows with other settings, beside the rows themselves."""
+    rows = [
+        f"| `{found.recipe.name}` | `{found.change}` | {' | '.join(found.told)} | {len(found.folds)} |"
+        for found in experiments(RECORDS)
+    ]
+    return (
+        "## Experiments\n\n"
+        "Rows with other settings (`edgecond reproduce ROW --set NAME=VALUE`), beside the rows on the same folds; ± is "
+        "the standard error of the difference over folds.\n\n"
+        "| row | change | row's | changed | difference | folds |\n"
+        "|---|---|---:|---:|---:|---:|\n" + "\n".join(rows)
     )

@@ -8,6 +8,7 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.resources import files
 from typing import Annotated, Any, Literal, Self
+from urllib.parse import quote
 
 from pydantic import (
     BaseModel,
@@ -223,6 +224,16 @@ def changed(recipe: Recipe, changes: Mapping[str, Any]) -> Recipe:
         return Recipe(paper=recipe.paper, **content) if changes else recipe
     except ValueError as error:
         raise RecipeError(f"the settings of {recipe.name} must hold together: {first_fault(error)}") from error
+
+
+def varied(recipe: Recipe, changes: Mapping[str, Any]) -> Recipe:
+    """An experiment: a row with other settings, called `ROW/NAME=VALUE,NAME=VALUE`, that is no number of the paper."""
+    if not changes:
+        return recipe
+    other = changed(recipe, changes)
+    said = spelled(other)
+    what = ",".join(f"{name}={said[name]}" for name in sorted(changes)).replace(" ", "")
+    return other.model_copy(update={"name": f"{recipe.name}/{quote(what, safe='=,+()[]{}')}", "paper": ()})
 
 
 def written(changes: Sequence[str]) -> dict[str, Any]:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from math import sqrt
 from pathlib import Path
 from statistics import mean, stdev
+from typing import Any
+from urllib.parse import unquote
 
 from edgecond.recipe import Recipe, recipes
 
@@ -48,11 +51,43 @@ class Entry:
         return f"{100 * number:.{decimals}f}"
 
 
+@dataclass(frozen=True)
+class Experiment:
+    """A row with other settings, beside the row itself on the folds and seeds that both have.
+
+    Attributes:
+        recipe: The row.
+        change: The settings that differ, NAME=VALUE.
+        metric: The first figure that the paper has of the row.
+        folds: Of each fold, the row's figure and that of the experiment, means over seeds.
+    """
+
+    recipe: Recipe
+    change: str
+    metric: str
+    folds: tuple[tuple[float, float], ...]
+
+    @property
+    def differences(self) -> list[float]:
+        """What the change gains in each fold."""
+        return [changed - plain for plain, changed in self.folds]
+
+    @property
+    def told(self) -> list[str]:
+        """The row, the experiment, and the difference with its standard error over folds, in per cent."""
+        if not self.folds:
+            return ["-"] * 3
+        gain = f"{100 * mean(self.differences):+.1f}"
+        if len(self.folds) > 1:
+            gain += f" ± {100 * stdev(self.differences) / sqrt(len(self.folds)):.1f}"
+        return [*(f"{100 * mean(figures):.1f}" for figures in zip(*self.folds, strict=True)), gain]
+
+
 def entries(table: int, results: Path) -> list[Entry]:
     """All numbers of a table that a recipe reruns, in the order of the recipes."""
     found = []
     for recipe in recipes().values():
-        records = [json.loads(path.read_text("utf-8")) for path in sorted((results / recipe.name).glob("fold*.json"))]
+        records = _records(results / recipe.name)
         for claim in recipe.paper:
             if claim.table != table:
                 continue
@@ -66,6 +101,26 @@ def entries(table: int, results: Path) -> list[Entry]:
                 span = (min(epochs), max(epochs)) if epochs else None
                 found.append(Entry(claim.row, recipe, metric, value, tuple(folds), seeds, span))
     return found
+
+
+def experiments(results: Path) -> list[Experiment]:
+    """All that `edgecond reproduce --set` has recorded, in the order of the recipes."""
+    found = []
+    for recipe in recipes().values():
+        metric = next((metric for claim in recipe.paper for metric in claim.metrics), "accuracy")
+        plain = {(r["fold"], r["seed"]): r["metrics"][metric] for r in _records(results / recipe.name)}
+        for folder in sorted((results / recipe.name).glob("*=*")):
+            pairs: dict[int, list[tuple[float, float]]] = {}
+            for record in _records(folder):
+                if (run := (record["fold"], record["seed"])) in plain:
+                    pairs.setdefault(run[0], []).append((plain[run], record["metrics"][metric]))
+            folds = [(mean(a for a, _ in each), mean(b for _, b in each)) for _, each in sorted(pairs.items())]
+            found.append(Experiment(recipe, unquote(folder.name), metric, tuple(folds)))
+    return found
+
+
+def _records(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(path.read_text("utf-8")) for path in sorted(folder.glob("fold*.json"))]
 
 
 def tables() -> list[int]:

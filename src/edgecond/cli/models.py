@@ -9,7 +9,7 @@ from typing import Annotated, Any, TYPE_CHECKING
 import typer
 
 from edgecond.cli._app import app
-from edgecond.cli.running import tell_how_good, watched
+from edgecond.cli.running import Changes, tell_how_good, watched
 from edgecond.console import print_table, users_errors
 
 if TYPE_CHECKING:
@@ -87,9 +87,7 @@ def train(
     group: Annotated[str | None, typer.Option(help="Column of a CSV; what is equal there is not divided.")] = None,
     folds: Annotated[int, typer.Option(min=2, help="Parts of your own data, of which one is tested.")] = 5,
     epochs: Annotated[int | None, typer.Option(min=1, help="Instead of the paper's.")] = None,
-    changes: Annotated[
-        list[str] | None, typer.Option("--set", help="Another setting, as train.rate=0.05; may be repeated.")
-    ] = None,
+    changes: Changes = None,
     fold: Annotated[int, typer.Option(min=0, help="The fold to test on; the others are learned.")] = 0,
     seed: Annotated[int, typer.Option(min=0, help="Of everything random.")] = 0,
     workers: Annotated[int, typer.Option(min=0, help="Processes that build batches ahead.")] = 0,

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from edgecond.cli._app import app
-from edgecond.cli.running import folds
+from edgecond.cli.running import Changes, folds
 from edgecond.console import print_table, users_errors
 
 Seeds = Annotated[list[int] | None, typer.Option(help="A seed; may be repeated.")]
@@ -28,6 +28,7 @@ def reproduce(
     fold: Annotated[
         list[int] | None, typer.Option(help="A test fold, from 0; may be repeated. All by default.")
     ] = None,
+    changes: Changes = None,
     seed: Seeds = None,
     jobs: Jobs = 1,
     epochs: Epochs = None,
@@ -38,19 +39,24 @@ def reproduce(
 ) -> None:
     """Rerun a row of the paper and write a record per fold. A run that was stopped is taken up where it stood.
 
+    With --set it is an experiment: its records are kept beside the row's, and `edgecond table experiments` has both.
+
     Under torchrun several processes train as one: torchrun --nproc-per-node 2 -m edgecond reproduce modelnet10/ecc
 
     Example: edgecond reproduce sydney/ecc --jobs 2
     """
     from edgecond import experiment
-    from edgecond.recipe import find
+    from edgecond.recipe import find, varied, written
 
     with users_errors():
-        recipe = find(row)
-    told = [*[metric for claim in recipe.paper for metric in claim.metrics], "accuracy", "train_accuracy"]
+        plain, settings = find(row), written(changes or [])
+        recipe = varied(plain, settings)
+    told = [*[metric for claim in plain.paper for metric in claim.metrics], "accuracy", "train_accuracy"]
     wanted = [(f, s) for s in seed or [0] for f in (range(recipe.folds) if fold is None else fold)]
     options = {"epochs": epochs, "workers": workers, "runs": runs, "results": results}
-    folds(["reproduce", row], recipe, partial(experiment.reproduce, recipe), wanted, jobs, resume, told, options)
+    work = partial(experiment.reproduce, recipe, about={"changes": settings} if settings else None)
+    command = ["reproduce", row, *[f"--set={change}" for change in changes or []]]
+    folds(command, recipe, work, wanted, jobs, resume, told, options)
 
 
 @app.command()
@@ -86,7 +92,7 @@ def fair(
 
 @app.command()
 def table(
-    number: Annotated[str, typer.Argument(help="The table's number in the paper, or fair.")],
+    number: Annotated[str, typer.Argument(help="The table's number in the paper, fair, or experiments.")],
     results: Results = Path("results"),
 ) -> None:
     """Print a table of the paper beside what has been rerun so far.
@@ -98,9 +104,13 @@ def table(
     if number == "fair":
         _table_of_the_fair_protocol(results)
         return
+    if number == "experiments":
+        _table_of_experiments(results)
+        return
     found = entries(int(number), results) if number.isdecimal() else []
     if not found:
-        typer.echo(f"the tables that are rerun are {', '.join(map(str, tables()))} and fair: got {number}.", err=True)
+        known = f"{', '.join(map(str, tables()))}, fair and experiments"
+        typer.echo(f"the tables that are rerun are {known}: got {number}.", err=True)
         raise typer.Exit(2)
     rows = []
     for entry in found:
@@ -122,3 +132,15 @@ def _table_of_the_fair_protocol(results: Path) -> None:
     quoted = [f"{model}, quoted" for model in MODELS]
     print_table(["dataset", *quoted, "ECC, rerun", "selected"], rows)
     typer.echo("±: standard deviation over the ten outer folds. Quoted: Errica et al., ICLR 2020.")
+
+
+def _table_of_experiments(results: Path) -> None:
+    from edgecond.tables import experiments
+
+    found = experiments(results)
+    if not found:
+        typer.echo(f"an experiment is what `edgecond reproduce ROW --set NAME=VALUE` records: {results} has none.")
+        return
+    rows = [[each.recipe.name, each.change, each.metric, *each.told, str(len(each.folds))] for each in found]
+    print_table(["row", "change", "figure", "row's", "changed", "difference", "folds"], rows)
+    typer.echo("On the folds and seeds that both have; ±: standard error of the difference over folds.")

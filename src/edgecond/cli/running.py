@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from typing import Any, TYPE_CHECKING, TypeVar
+from typing import Annotated, Any, TYPE_CHECKING, TypeVar
 
 import typer
 
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from edgecond.training import Step
 
 T = TypeVar("T")
+Changes = Annotated[
+    list[str] | None, typer.Option("--set", help="Another setting, as train.rate=0.05; may be repeated.")
+]
 
 
 def watched(name: str, work: Callable[..., T], *given: Any, **options: Any) -> T:

@@ -210,17 +210,17 @@ class GraphPreparation:
         if self.passing:
             return self._of_latest(graphs)
         if graphs.digest not in self._made:
-            levels, copies = self.recipe.network.resolutions, self.recipe.sparsifications
-            in_units = _in_units(graphs, self.tensors)
-            self._made[graphs.digest] = pyramids(in_units, levels, copies, progress=self.progress)
+            self._made[graphs.digest] = self._computed(graphs, progress=self.progress)
         return self._made[graphs.digest]
 
     def _of_latest(self, graphs: Graphs) -> Pyramids:
         if self._latest[:1] != [graphs]:
-            levels, copies = self.recipe.network.resolutions, self.recipe.sparsifications
-            made = pyramids(_in_units(graphs, self.tensors), levels, copies, alone=True)
-            self._latest[:] = graphs, made
+            self._latest[:] = graphs, self._computed(graphs, alone=True)
         return self._latest[1]
+
+    def _computed(self, graphs: Graphs, **options: Any) -> Pyramids:
+        levels, copies, tries = self.recipe.network.resolutions, self.recipe.sparsifications, self.recipe.tries
+        return pyramids(_in_units(graphs, self.tensors), levels, copies, tries=tries, **options)
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"progress": unseen, "_made": {}, "_latest": []}  # what can be made again stays here

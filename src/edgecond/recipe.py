@@ -124,6 +124,7 @@ class Recipe(_Part):
         train: Of the network.
         orientations: Looks at each test cloud, about the up-axis.
         sparsifications: Pyramids of each general graph: all are learned from, and each is a look at a test graph.
+        tries: Draws of a sparsification until the graph is connected, at most.
     """
 
     name: str
@@ -147,6 +148,7 @@ class Recipe(_Part):
     train: Train
     orientations: int = Field(default=1, ge=1, le=1000)
     sparsifications: int = Field(default=1, ge=1, le=1000)
+    tries: int = Field(default=10, ge=1, le=1000)
 
     @model_validator(mode="after")
     def _holds_together(self) -> Self:

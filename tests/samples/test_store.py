@@ -42,7 +42,9 @@ def test_pyramids_are_read_from_the_cache_the_second_time(cache: Path, monkeypat
 
 
 @pytest.mark.parametrize(
-    "change", [{"levels": 4}, {"copies": 3}, {"seed": 1}, {"graphs": random_graphs(SIZES, seed=1)}], ids=str
+    "change",
+    [{"levels": 4}, {"copies": 3}, {"seed": 1}, {"tries": 1}, {"graphs": random_graphs(SIZES, seed=1)}],
+    ids=str,
 )
 def test_other_data_or_settings_have_another_file(cache: Path, change: dict):
     settings = {"graphs": random_graphs(SIZES), "levels": 3, "copies": 2, "seed": 0}

@@ -23,11 +23,11 @@ from safetensors.numpy import save
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from edgecond.datasets.graphs import Graphs, self_connected
-from edgecond.pyramid.kron import multiresolutions, WeightedGraph
+from edgecond.pyramid.kron import multiresolutions, TRIES, WeightedGraph
 from edgecond.samples import generator
 from edgecond.samples.graphs import PackedLevel, Pyramids
 
-VERSION = 1
+VERSION = 2
 """Of the pyramids: it changes when the same graphs and settings give others."""
 CHUNKS = 256
 """Pieces of work at most, nearly equal."""
@@ -36,6 +36,7 @@ FEW = 3000
 
 Progress = Callable[[int, int], None]  # graphs done, of all
 Arrays = dict[str, Array]  # "h.name": what `PackedLevel` calls name at level h
+Work = Callable[[range], Arrays]  # the pyramids of some graphs
 
 
 def cache_directory() -> Path:
@@ -51,6 +52,7 @@ def pyramids(
     copies: int = 1,
     *,
     seed: int = 0,
+    tries: int = TRIES,
     jobs: int | None = None,
     progress: Progress = lambda done, total: None,
     alone: bool = False,
@@ -65,18 +67,21 @@ def pyramids(
         levels: Of each pyramid, the input among them.
         copies: Pyramids of each graph, which differ in their sparsification.
         seed: What the sparsifications depend on.
+        tries: Draws of a sparsified graph until it is connected, at most.
         jobs: Processes that compute; as many as there are cores by default.
         progress: Called with the number of graphs that are done, and of all.
         alone: Each graph has the pyramids that it would have if it were the only one, and no file is kept.
     """
+    work = partial(_pyramids_of, graphs, levels, copies, seed, tries, alone)
     if alone:
-        return _packed_up(graphs, levels, copies, _computed(graphs, levels, copies, seed, jobs, progress, alone=True))
-    made_of = {"version": VERSION, "data": graphs.digest, "levels": levels, "copies": copies, "seed": seed}
-    key = hashlib.sha256(json.dumps(made_of | {"sizes": graphs.sizes.tolist()}).encode()).hexdigest()
+        return _packed_up(graphs, levels, copies, _computed(graphs, work, jobs, progress))
+    settings = {"version": VERSION, "levels": levels, "copies": copies, "seed": seed, "tries": tries}
+    made_of = settings | {"data": graphs.digest, "sizes": graphs.sizes.tolist()}
+    key = hashlib.sha256(json.dumps(made_of).encode()).hexdigest()
     path = cache_directory() / f"{graphs.name.lower()}-{key[:16]}.safetensors"
     arrays = _read(path)
     if arrays is None:
-        arrays = _computed(graphs, levels, copies, seed, jobs, progress)
+        arrays = _computed(graphs, work, jobs, progress)
         _write(path, arrays)
     return _packed_up(graphs, levels, copies, arrays)
 
@@ -104,17 +109,8 @@ def _level(arrays: Arrays, h: int) -> Arrays:
 # Computed
 
 
-def _computed(
-    graphs: Graphs,
-    levels: int,
-    copies: int,
-    seed: int,
-    jobs: int | None,
-    progress: Progress,
-    alone: bool = False,
-) -> Arrays:
+def _computed(graphs: Graphs, work: Work, jobs: int | None, progress: Progress) -> Arrays:
     """The pyramids without the input graphs, which the dataset has."""
-    work = partial(_pyramids_of, graphs, levels, copies, seed, alone)
     found: list[Arrays] = []
     done = 0
     chunks = _chunks(graphs)
@@ -133,7 +129,7 @@ def _chunks(graphs: Graphs) -> list[range]:
     return [range(a, b) for a, b in pairwise(bounds)]
 
 
-def _mapped(work: Callable[[range], Arrays], chunks: Sequence[range], jobs: int, graphs: Graphs) -> Iterator[Arrays]:
+def _mapped(work: Work, chunks: Sequence[range], jobs: int, graphs: Graphs) -> Iterator[Arrays]:
     if jobs == 1 or graphs.num_vertices < FEW:
         yield from map(work, chunks)
         return
@@ -143,13 +139,15 @@ def _mapped(work: Callable[[range], Arrays], chunks: Sequence[range], jobs: int,
         yield from pool.map(work, chunks)
 
 
-def _pyramids_of(graphs: Graphs, levels: int, copies: int, seed: int, alone: bool, numbers: range) -> Arrays:
+def _pyramids_of(
+    graphs: Graphs, levels: int, copies: int, seed: int, tries: int, alone: bool, numbers: range
+) -> Arrays:
     """The pyramids of some graphs."""
     made = []
     for number in numbers:
         graph = graphs[number]
         rngs = [generator(seed, 0 if alone else number, copy) for copy in range(copies)]
-        made.append(multiresolutions(graph.source, graph.target, graph.n, levels, rngs))
+        made.append(multiresolutions(graph.source, graph.target, graph.n, levels, rngs, tries=tries))
     arrays: Arrays = {}
     if levels > 1:
         arrays["0.pool_map"] = _row([of_graph[0].pool_maps[0] for of_graph in made])

@@ -11,7 +11,8 @@ happens to a sparsified graph that falls apart.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from math import sqrt
 from typing import NamedTuple
 
@@ -21,10 +22,11 @@ from numpy import ndarray as Array
 
 from edgecond.pyramid.kron.matrices import components, entries, laplacian, symmetric, Weights
 from edgecond.pyramid.kron.reduction import absorption, pool_map, pooled, reduce, reduced
-from edgecond.pyramid.kron.sparsification import resistances, shares, sparsified, sparsify
+from edgecond.pyramid.kron.sparsification import resistances, shares, sparsified, sparsify, TRIES
 from edgecond.pyramid.kron.splitting import split
 
 __all__ = [
+    "TRIES",
     "Multiresolution",
     "WeightedGraph",
     "absorption",
@@ -81,21 +83,27 @@ def multiresolution(
 
 
 def multiresolutions(
-    source: Int[Array, " m"], target: Int[Array, " m"], n: int, levels: int, rngs: Sequence[np.random.Generator]
+    source: Int[Array, " m"],
+    target: Int[Array, " m"],
+    n: int,
+    levels: int,
+    rngs: Sequence[np.random.Generator],
+    *,
+    tries: int = TRIES,
 ) -> list[Multiresolution]:
     """Several pyramids of one graph, which augment the data (Section 3.5): `multiresolution` with each generator.
 
     They part at the first draw. What comes before it, the whole of level 0 and its reduction, is computed once, and the
-    arrays are the same objects.
+    arrays are the same objects. A graph that falls apart is drawn again, `tries` times at most: see `sparsify`.
     """
     if levels < 1:
         raise ValueError(f"a pyramid needs at least one level: got {levels}.")
     weights = _unweighted(np.asarray(source), np.asarray(target), n)
-    return _multiresolutions(weights, levels, min(10 / sqrt(n), 0.3), rngs)
+    return _multiresolutions(weights, levels, partial(sparsified, epsilon=min(10 / sqrt(n), 0.3), tries=tries), rngs)
 
 
 def _multiresolutions(
-    weights: Weights, levels: int, epsilon: float, rngs: Sequence[np.random.Generator]
+    weights: Weights, levels: int, thin: Callable[..., Weights], rngs: Sequence[np.random.Generator]
 ) -> list[Multiresolution]:
     """The levels from this one upwards."""
     target, source, labels = entries(weights)
@@ -106,12 +114,12 @@ def _multiresolutions(
     kept = np.flatnonzero(keep)
     if keep.all():
         index = kept
-        coarser = _multiresolutions(weights, levels - 1, epsilon, rngs)
+        coarser = _multiresolutions(weights, levels - 1, thin, rngs)
     else:
         reached = absorption(weights, keep)
         index = pooled(keep, reached)
         parts = shares(reduced(weights, keep, reached))
-        coarser = [_multiresolutions(sparsified(parts, epsilon, rng), levels - 1, epsilon, [rng])[0] for rng in rngs]
+        coarser = [_multiresolutions(thin(parts, rng=rng), levels - 1, thin, [rng])[0] for rng in rngs]
     return [Multiresolution((graph, *rest.levels), (kept, *rest.kept), (index, *rest.pool_maps)) for rest in coarser]
 
 

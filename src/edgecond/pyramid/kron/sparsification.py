@@ -59,8 +59,9 @@ def shares(weights: Weights) -> list[Shares]:
     found = []
     for vertices, graph in pieces(weights):
         i, j, w = edges(graph)
-        # Rounded, since numpy draws differently below and above 1/2, which symmetric graphs meet up to the last digit.
-        share = (w * resistances(graph, i, j)).round(12) if len(vertices) > 2 else w
+        # Rounded, since numpy draws differently below and above 1/2, which bridges and symmetric graphs meet but for
+        # the last digits: four of them where weights range over four orders of magnitude.
+        share = (w * resistances(graph, i, j)).round(9) if len(vertices) > 2 else w
         found.append(Shares(vertices, i, j, w, share / share.sum()))
     return found
 

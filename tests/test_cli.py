@@ -120,6 +120,13 @@ def test_an_experiment_is_recorded_beside_its_row_and_compared_with_it(tmp_path,
     assert re.search(r"synthetic/ecc +options={train=12,test=6} +accuracy +(\S+) +\1 +\+0\.0 +1\n", told)
 
 
+def test_gains_are_told_beside_those_of_the_paper_and_what_is_missing_is_marked(tmp_path, monkeypatch):
+    """Table 4: without edge labels NCI1 loses 83.80 - 76.82 points."""
+    monkeypatch.chdir(tmp_path)
+
+    assert re.search(r"nci1/no-labels +acc +-7\.0 +- +- +- +0\n", run(app, ["table", "gains"]).output)
+
+
 @pytest.mark.parametrize(
     ("command", "sentence"),
     [

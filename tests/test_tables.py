@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from edgecond.tables import entries, experiments, tables
+from edgecond.tables import entries, experiments, gains, tables
 
 
 def write(results, row, fold, seed, **metrics):
@@ -75,3 +75,26 @@ def test_an_experiment_is_compared_with_its_row_on_what_both_have(tmp_path):
     assert first.told == ["80.0", "73.3", "-6.7 ± 1.8"]  # a deviation of 3.055 over the root of 3
     assert (second.folds, second.told) == ((), ["-", "-", "-"])
     assert [len(each.folds) for each in entries(4, tmp_path) if each.recipe.name == "nci1/no-labels"] == [4]
+
+
+def test_a_gain_is_the_difference_from_the_plain_row_in_the_paper_and_here(tmp_path):
+    """Table 4: NCI1 has 83.80 with edge labels and 76.82 without."""
+    for fold, plain, without in [(0, 0.84, 0.80), (1, 0.82, 0.76)]:
+        write(tmp_path, "nci1/ecc", fold, 0, accuracy=plain)
+        write(tmp_path, "nci1/no-labels", fold, 0, accuracy=without)
+    write(tmp_path, "nci1/ecc", 0, 1, accuracy=0.1)  # the other row does not have this seed
+
+    found = {(each.change, each.metric): each for each in gains(tmp_path)}
+
+    labels = found["nci1/no-labels", "accuracy"]
+    assert labels.in_the_paper == "-7.0"
+    assert labels.told == ["83.0", "78.0", "-5.0 ± 1.0"]  # differences of 4 and 6
+    assert found["nci1/identity", "accuracy"].told == ["-", "-", "-"]
+
+
+def test_gains_are_those_of_rows_that_share_a_table_with_the_plain_one(tmp_path):
+    """Table 6 compares the labels of Sydney with its row of Table 1; ECC at 1.5 rho with identity has no table."""
+    found = {each.change: each.paper for each in gains(tmp_path)}
+
+    assert found["sydney/unlabelled"] == pytest.approx(0.389 - 0.784)
+    assert not {"sydney/ecc", "sydney/identity-wider"} & set(found)

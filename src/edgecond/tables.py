@@ -52,20 +52,22 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Experiment:
-    """A row with other settings, beside the row itself on the folds and seeds that both have.
+class Comparison:
+    """A row of the paper beside another one, or beside itself with other settings, on the folds and seeds of both.
 
     Attributes:
         recipe: The row.
-        change: The settings that differ, NAME=VALUE.
-        metric: The first figure that the paper has of the row.
-        folds: Of each fold, the row's figure and that of the experiment, means over seeds.
+        change: The other row, or the settings that differ, NAME=VALUE.
+        metric: The figure.
+        folds: Of each fold, the figure of the row and that of the change, means over seeds.
+        paper: What the change gains in the paper, if it is there.
     """
 
     recipe: Recipe
     change: str
     metric: str
     folds: tuple[tuple[float, float], ...]
+    paper: float | None = None
 
     @property
     def differences(self) -> list[float]:
@@ -73,8 +75,13 @@ class Experiment:
         return [changed - plain for plain, changed in self.folds]
 
     @property
+    def in_the_paper(self) -> str:
+        """What the change gains there, in per cent."""
+        return "" if self.paper is None else f"{100 * self.paper:+.1f}"
+
+    @property
     def told(self) -> list[str]:
-        """The row, the experiment, and the difference with its standard error over folds, in per cent."""
+        """The row, the change, and the difference with its standard error over folds, in per cent."""
         if not self.folds:
             return ["-"] * 3
         gain = f"{100 * mean(self.differences):+.1f}"
@@ -103,20 +110,40 @@ def entries(table: int, results: Path) -> list[Entry]:
     return found
 
 
-def experiments(results: Path) -> list[Experiment]:
-    """All that `edgecond reproduce --set` has recorded, in the order of the recipes."""
+def experiments(results: Path) -> list[Comparison]:
+    """All that `edgecond reproduce --set` has recorded, each beside its row, in the order of the recipes."""
     found = []
     for recipe in recipes().values():
         metric = next((metric for claim in recipe.paper for metric in claim.metrics), "accuracy")
-        plain = {(r["fold"], r["seed"]): r["metrics"][metric] for r in _records(results / recipe.name)}
         for folder in sorted((results / recipe.name).glob("*=*")):
-            pairs: dict[int, list[tuple[float, float]]] = {}
-            for record in _records(folder):
-                if (run := (record["fold"], record["seed"])) in plain:
-                    pairs.setdefault(run[0], []).append((plain[run], record["metrics"][metric]))
-            folds = [(mean(a for a, _ in each), mean(b for _, b in each)) for _, each in sorted(pairs.items())]
-            found.append(Experiment(recipe, unquote(folder.name), metric, tuple(folds)))
+            folds = _paired(results / recipe.name, folder, metric)
+            found.append(Comparison(recipe, unquote(folder.name), metric, folds))
     return found
+
+
+def gains(results: Path) -> list[Comparison]:
+    """What the paper's changes to the plain network of a dataset gain, there and here, in the order of the recipes."""
+    found, known = [], recipes()
+    for recipe in known.values():
+        plain = known[f"{recipe.name.split('/')[0]}/ecc"]
+        numbers = {(claim.table, metric): number for claim in plain.paper for metric, number in claim.metrics.items()}
+        for claim in recipe.paper if recipe != plain else ():
+            for metric, number in claim.metrics.items():
+                if (claim.table, metric) in numbers:
+                    folds = _paired(results / plain.name, results / recipe.name, metric)
+                    gain = number - numbers[claim.table, metric]
+                    found.append(Comparison(plain, recipe.name, metric, folds, gain))
+    return found
+
+
+def _paired(plain: Path, changed: Path, metric: str) -> tuple[tuple[float, float], ...]:
+    """The figures of two rows in each fold, means over the seeds that both have."""
+    by_run = {(record["fold"], record["seed"]): record["metrics"][metric] for record in _records(plain)}
+    pairs: dict[int, list[tuple[float, float]]] = {}
+    for record in _records(changed):
+        if (run := (record["fold"], record["seed"])) in by_run:
+            pairs.setdefault(run[0], []).append((by_run[run], record["metrics"][metric]))
+    return tuple((mean(a for a, _ in each), mean(b for _, b in each)) for _, each in sorted(pairs.items()))
 
 
 def _records(folder: Path) -> list[dict[str, Any]]:

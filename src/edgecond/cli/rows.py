@@ -92,7 +92,7 @@ def fair(
 
 @app.command()
 def table(
-    number: Annotated[str, typer.Argument(help="The table's number in the paper, fair, or experiments.")],
+    number: Annotated[str, typer.Argument(help="The table's number in the paper, gains, fair, or experiments.")],
     results: Results = Path("results"),
 ) -> None:
     """Print a table of the paper beside what has been rerun so far.
@@ -101,15 +101,12 @@ def table(
     """
     from edgecond.tables import entries, tables
 
-    if number == "fair":
-        _table_of_the_fair_protocol(results)
-        return
-    if number == "experiments":
-        _table_of_experiments(results)
+    if named := {"gains": _gains, "fair": _fair_protocol, "experiments": _experiments}.get(number):
+        named(results)
         return
     found = entries(int(number), results) if number.isdecimal() else []
     if not found:
-        known = f"{', '.join(map(str, tables()))}, fair and experiments"
+        known = f"{', '.join(map(str, tables()))}, gains, fair and experiments"
         typer.echo(f"the tables that are rerun are {known}: got {number}.", err=True)
         raise typer.Exit(2)
     rows = []
@@ -125,7 +122,18 @@ def table(
     typer.echo("±: standard deviation over folds; the figure of a fold is the mean over its seeds.")
 
 
-def _table_of_the_fair_protocol(results: Path) -> None:
+def _gains(results: Path) -> None:
+    from edgecond.tables import gains
+
+    rows = []
+    for each in gains(results):
+        figure = each.metric.replace("accuracy", "acc").replace("_", " ")
+        rows.append([each.change, figure, each.in_the_paper, *each.told[::-1], str(len(each.folds))])
+    print_table(["row", "figure", "paper's gain", "gain here", "row's", "plain ECC's", "folds"], rows)
+    typer.echo("Beside the plain ECC, on the folds and seeds that both have; ±: standard error of the gain over folds.")
+
+
+def _fair_protocol(results: Path) -> None:
     from edgecond.fair import assessments, MODELS
 
     rows = [[found.dataset, *map(found.quoted, MODELS), found.rerun, found.choices] for found in assessments(results)]
@@ -134,7 +142,7 @@ def _table_of_the_fair_protocol(results: Path) -> None:
     typer.echo("±: standard deviation over the ten outer folds. Quoted: Errica et al., ICLR 2020.")
 
 
-def _table_of_experiments(results: Path) -> None:
+def _experiments(results: Path) -> None:
     from edgecond.tables import experiments
 
     found = experiments(results)

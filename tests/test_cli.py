@@ -120,6 +120,18 @@ def test_an_experiment_is_recorded_beside_its_row_and_compared_with_it(tmp_path,
     assert re.search(r"synthetic/ecc +options={train=12,test=6} +accuracy +(\S+) +\1 +\+0\.0 +1\n", told)
 
 
+def test_an_experiment_with_one_look_is_told_without_the_votes_of_its_row(tmp_path, monkeypatch):
+    """NCI1 has figures of five votes in the paper; with one sparsification there is nothing to vote."""
+    monkeypatch.chdir(tmp_path)
+    record = {"metrics": {"accuracy": 0.75, "train_accuracy": 0.5}}
+    monkeypatch.setattr("edgecond.experiment.reproduce", lambda *_, **__: record)
+
+    told = run(app, ["reproduce", "nci1/ecc", "--fold", "0", "--set", "sparsifications=1"])
+
+    assert told.exit_code == 0
+    assert told.output.endswith("fold 0 seed 0: accuracy 75.00, train_accuracy 50.00\n")
+
+
 def test_gains_are_told_beside_those_of_the_paper_and_what_is_missing_is_marked(tmp_path, monkeypatch):
     """Table 4: without edge labels NCI1 loses 83.80 - 76.82 points."""
     monkeypatch.chdir(tmp_path)

@@ -81,7 +81,8 @@ def folds(
             name = f"{' '.join(command[1:])} fold {fold} seed {seed}"
             record = watched(name, work, fold, seed, anew=not resume, **options)
             if parallel.rank() == 0:
-                typer.echo(f"{name}: {percentages({metric: record['metrics'][metric] for metric in told})}")
+                figures = record["metrics"]  # an experiment may look once where its row has votes
+                typer.echo(f"{name}: {percentages({metric: figures[metric] for metric in told if metric in figures})}")
 
 
 def prepare(recipe: Recipe) -> None:

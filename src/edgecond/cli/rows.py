@@ -115,20 +115,24 @@ def table(
         rerun = rerun or ("-" if not entry.folds else "partly")
         epochs = "" if entry.epochs is None else "-".join(map(str, dict.fromkeys(entry.epochs)))
         folds = f"{len(entry.folds)}/{entry.recipe.folds}"
-        figure = entry.metric.removesuffix("_votes").removesuffix("_scores").replace("accuracy", "acc")
-        cells = [figure.replace("_", " "), entry.written(entry.paper), rerun, spread, folds, str(entry.seeds), epochs]
+        cells = [_figure(entry.metric), entry.written(entry.paper), rerun, spread, folds, str(entry.seeds), epochs]
         rows.append([entry.recipe.name, *cells, entry.row])
     print_table(["row", "figure", "paper", "rerun", "±", "folds", "seeds", "epochs", "in the paper"], rows)
     typer.echo("±: standard deviation over folds; the figure of a fold is the mean over its seeds.")
 
 
+def _figure(metric: str) -> str:
+    """A figure of the records as the tables call it; how many looks it is of stands in the name of the row."""
+    return metric.removesuffix("_votes").removesuffix("_scores").replace("accuracy", "acc").replace("_", " ")
+
+
 def _gains(results: Path) -> None:
     from edgecond.tables import gains
 
-    rows = []
-    for each in gains(results):
-        figure = each.metric.replace("accuracy", "acc").replace("_", " ")
-        rows.append([each.change, figure, each.in_the_paper, *each.told[::-1], str(len(each.folds))])
+    rows = [
+        [each.change, _figure(each.metric), each.in_the_paper, *each.told[::-1], str(len(each.folds))]
+        for each in gains(results)
+    ]
     print_table(["row", "figure", "paper's gain", "gain here", "row's", "plain ECC's", "folds"], rows)
     typer.echo("Beside the plain ECC, on the folds and seeds that both have; ±: standard error of the gain over folds.")
 

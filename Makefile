@@ -6,8 +6,8 @@ PYTEST_ARGS ?= -q
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
-NATIVE := src/edgecond/convolution/native
-KERNELS := $(wildcard $(foreach wing,convolution pyramid,$(addprefix src/edgecond/$(wing)/native/*.,cpp hpp inl)))
+NATIVE := src/edgecond/nn/kernels
+KERNELS := $(wildcard $(foreach wing,nn/kernels data/pyramid,$(addprefix src/edgecond/$(wing)/cpp/*.,cpp hpp inl)))
 SPEC := pyproject.toml setup.py constraints.txt $(KERNELS)
 
 # One stamp per kind of installation: with or without the developers' tools, and what EDGECOND_NATIVE asks for
@@ -45,7 +45,7 @@ docs: $(DEV)  ## build the documentation into site/
 
 clean:  ## go back to a fresh clone: removes .venv and everything built
 	rm -rf $(VENV) build dist site src/*.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
-	rm -f $(NATIVE)/_kernels*.so src/edgecond/pyramid/native/_cells*.so
+	rm -f $(NATIVE)/_kernels*.so src/edgecond/data/pyramid/_cells*.so
 	find src tests benchmarks examples docs -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
 
 $(BIN)/pip:

@@ -9,7 +9,7 @@ from pathlib import Path
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
-KERNELS, CELLS = "edgecond.convolution.native._kernels", "edgecond.pyramid.native._cells"
+KERNELS, CELLS = "edgecond.nn.kernels._kernels", "edgecond.data.pyramid._cells"
 CHOICE = os.environ.get("EDGECOND_NATIVE")
 UNIX_FLAGS = ["-std=c++17", "-O3", "-g0", "-pthread", "-fvisibility=hidden", "-fno-math-errno"]
 MSVC_FLAGS = ["/std:c++17", "/O2", "/EHsc"]
@@ -17,7 +17,7 @@ FUSED = {KERNELS: "-ffp-contract=fast", CELLS: "-ffp-contract=off"}  # cells dec
 
 
 def folder(name: str) -> Path:
-    """Where an extension and its sources are."""
+    """Where an extension is built; its sources are in `cpp` there."""
     return Path("src", *name.split(".")[:-1])
 
 
@@ -45,8 +45,8 @@ def extension(name: str) -> Extension:
     """The extension of all sources in its folder."""
     return Extension(
         name,
-        sources=sorted(map(str, folder(name).glob("*.cpp"))),
-        depends=sorted(str(header) for ending in ("hpp", "inl") for header in folder(name).glob(f"*.{ending}")),
+        sources=sorted(map(str, folder(name).glob("cpp/*.cpp"))),
+        depends=sorted(str(header) for ending in ("hpp", "inl") for header in folder(name).glob(f"cpp/*.{ending}")),
         define_macros=[("Py_LIMITED_API", "0x030B0000")],  # one binary for Python 3.11 and everything later
         py_limited_api=True,
         language="c++",

@@ -11,10 +11,11 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from edgecond import experiment, own
-from edgecond.datasets._files import data_directory
-from edgecond.datasets.molecule_splits import random_split
-from edgecond.recipe import written
+from edgecond.data.splits import random_split
+from edgecond.files import data_directory
+from edgecond.runs import own
+from edgecond.runs import run as experiment
+from edgecond.runs.recipe import written
 
 ESOL = "measured log solubility in mols per litre"
 TOX21 = ["NR-AR", "NR-AR-LBD", "NR-AhR", "NR-Aromatase", "NR-ER", "NR-ER-LBD", "NR-PPAR-gamma"]

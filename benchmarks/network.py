@@ -22,13 +22,14 @@ from benchmarks.cases import SEED
 from benchmarks.memory import peak_above
 from benchmarks.pyg import as_pyg_takes_it, check, PyGNetwork
 from benchmarks.timing import clocked, seconds
-from edgecond import datasets, recipe
-from edgecond.datasets import DataError
-from edgecond.experiment import Ahead
+from edgecond.data import datasets
+from edgecond.errors import DataError, RecipeError
 from edgecond.graph import Sample
-from edgecond.model import Model
-from edgecond.recipe import Recipe, RecipeError
-from edgecond.training import Schedule, Step, Training
+from edgecond.nn.training import Schedule, Step, Training
+from edgecond.runs import recipe
+from edgecond.runs.model import Model
+from edgecond.runs.recipe import Recipe
+from edgecond.runs.run import Ahead
 
 ROW = "sydney/ecc"
 ROWS = (ROW, "nci1/ecc")  # those of the page

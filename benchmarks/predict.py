@@ -17,7 +17,7 @@ import numpy as np
 
 from benchmarks import page, records
 from benchmarks.cases import SEED
-from edgecond.datasets import synthetic
+from edgecond.data.datasets import synthetic
 
 COUNTS = (1_000, 10_000)
 POINTS = 1_000

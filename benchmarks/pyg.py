@@ -12,9 +12,9 @@ from torch_geometric.nn import global_max_pool, global_mean_pool, NNConv
 from torch_geometric.utils import scatter
 
 from edgecond.graph import Graph, Pyramid, Sample
-from edgecond.layers import ECConv
-from edgecond.network import Convolution, Network
-from edgecond.pooling import AveragePooling, GlobalAveragePooling, GlobalMaxPooling, MaxPooling
+from edgecond.nn.layers import ECConv
+from edgecond.nn.network import Convolution, Network
+from edgecond.nn.pooling import AveragePooling, GlobalAveragePooling, GlobalMaxPooling, MaxPooling
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def as_pyg_takes_it(sample: Sample) -> Sample:
 
 
 class PyGConvolution(nn.Module):
-    """C(c) of `edgecond.network` with `NNConv`: no root weight, the same F, bias, normalisation and dropout."""
+    """C(c) of `edgecond.nn.network` with `NNConv`: no root weight, the same F, bias, normalisation and dropout."""
 
     def __init__(self, ours: Convolution) -> None:
         super().__init__()
@@ -75,7 +75,7 @@ class PyGConvolution(nn.Module):
 
 
 class PyGNetwork(nn.Module):
-    """The network that computes what one of `edgecond.network` computes, with a copy of its parameters."""
+    """The network that computes what one of `edgecond.nn.network` computes, with a copy of its parameters."""
 
     def __init__(self, ours: Network) -> None:
         super().__init__()

@@ -9,10 +9,10 @@ import time
 from typing import Any
 
 from benchmarks import page, records
-from edgecond import datasets
-from edgecond.datasets import GraphExamples
-from edgecond.recipe import find
-from edgecond.samples.store import pyramids
+from edgecond.data import datasets
+from edgecond.data.graphs import GraphExamples
+from edgecond.data.samples.store import pyramids
+from edgecond.runs.recipe import find
 
 ROWS = ("nci1/ecc", "dd/ecc")
 PROCESSES = 2

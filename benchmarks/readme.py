@@ -8,8 +8,8 @@ from typing import Any
 from benchmarks import records
 from benchmarks.cases import CASES
 from benchmarks.page import MIB, table_row, THREADS
-from edgecond.fair import assessments, FOLDS, MODELS
-from edgecond.tables import entries
+from edgecond.paper.fair import assessments, FOLDS, MODELS
+from edgecond.paper.tables import entries
 
 README = records.ROOT / "README.md"
 END = "<!-- until here -->"

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.cases import SEED
-from edgecond.convolution import native
+from edgecond.nn import kernels as native
 
 ROOT = Path(__file__).parent.parent
 LAYERS = ROOT / "results" / "benchmarks" / "layers.json"

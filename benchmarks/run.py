@@ -6,7 +6,7 @@ from typing import Any
 
 from benchmarks import large, memory, network, page, readme, records, timing
 from benchmarks.cases import CASES, RIVALS
-from edgecond.datasets import DataError
+from edgecond.errors import DataError
 
 
 def layers() -> dict[str, Any]:

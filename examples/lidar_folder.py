@@ -11,11 +11,12 @@ from pathlib import Path
 
 import numpy as np
 
-from edgecond import experiment, own
-from edgecond.datasets import synthetic
-from edgecond.datasets.formats import read_points
-from edgecond.datasets.points import to_cloud
-from edgecond.model import Model
+from edgecond.data.datasets import synthetic
+from edgecond.data.formats import read_points
+from edgecond.data.points import to_cloud
+from edgecond.runs import own
+from edgecond.runs import run as experiment
+from edgecond.runs.model import Model
 
 EPOCHS = 15
 

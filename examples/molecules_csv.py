@@ -13,10 +13,11 @@ from pathlib import Path
 
 import numpy as np
 
-from edgecond import experiment, own
-from edgecond.datasets import smiles
-from edgecond.datasets.graphs import GraphExamples
-from edgecond.model import Model
+from edgecond.data.formats import smiles
+from edgecond.data.graphs import GraphExamples
+from edgecond.runs import own
+from edgecond.runs import run as experiment
+from edgecond.runs.model import Model
 
 EPOCHS = 12
 CHAINS = ["C" * n for n in range(1, 11)] + ["C=C", "C1CCCCC1", "c1ccccc1", "c1ccncc1"]

@@ -10,8 +10,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from edgecond.experiment import reproduce
-from edgecond.recipe import find
+from edgecond.runs.recipe import find
+from edgecond.runs.run import reproduce
 
 
 def main() -> None:

@@ -9,7 +9,7 @@ import torch
 from torch import nn, Tensor
 
 from edgecond import ECConv, FilterNetwork
-from edgecond.convolution import native
+from edgecond.nn import kernels as native
 
 try:
     from torch_geometric.nn import NNConv

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 import torch.utils._pytree as pytree
 
-from edgecond.datasets.graphs import Graphs
+from edgecond.data.graphs import Graphs
 from edgecond.graph import collate, Graph, Labels, Pyramid, Sample
 from edgecond.notation import Architecture
 

@@ -13,7 +13,7 @@ import pytest
 
 import edgecond
 from docs.hooks import results
-from edgecond.tables import entries, tables
+from edgecond.paper.tables import entries, tables
 from tests.documents import blocks, PAGES, parse, Reader, ROOT, RUN
 
 RUNNING = [page for page in PAGES if any(block.kind in RUN for block in blocks(page))]

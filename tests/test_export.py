@@ -13,15 +13,15 @@ from torch import nn, Tensor
 from typer.testing import CliRunner
 
 import edgecond
-from edgecond import datasets
-from edgecond.checkpoint import CheckpointError
 from edgecond.cli import app
-from edgecond.datasets.graphs import GraphExamples
+from edgecond.data import datasets
+from edgecond.data.graphs import GraphExamples
+from edgecond.errors import CheckpointError
 from edgecond.export import DOCUMENT, export, ExportError, flat
 from edgecond.graph import collate, Graph, Labels, Pyramid, Sample
-from edgecond.model import Model
 from edgecond.notation import Architecture
-from edgecond.recipe import find, Recipe
+from edgecond.runs.model import Model
+from edgecond.runs.recipe import find, Recipe
 from tests.pyramids import random_batch, random_graphs
 from tests.sentences import refused
 

@@ -19,16 +19,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.torch import save
 
-from edgecond.checkpoint import CheckpointError, KEY
-from edgecond.datasets import batch, DataError, folder, matlab, mnist, modelnet, smiles, sydney, tu
-from edgecond.datasets._fetching import sum_is
-from edgecond.datasets._files import sha256
-from edgecond.datasets.columns import read_csv
-from edgecond.model import Model
-from edgecond.recipe import read, RecipeError
-from tests.datasets import tiny
+from edgecond.data import folder
+from edgecond.data.datasets import matlab, mnist, modelnet, sydney
+from edgecond.data.datasets.fetching import sum_is
+from edgecond.data.formats import batch, off, smiles, tu
+from edgecond.data.formats.columns import read_csv
+from edgecond.errors import CheckpointError, DataError, RecipeError
+from edgecond.files import sha256
+from edgecond.nn.checkpoint import KEY
+from edgecond.runs.model import Model
+from edgecond.runs.recipe import read
+from tests.data.datasets import tiny
 from tests.fuzzing import changed, changes, quickly
-from tests.test_model_files import CLOUDS, GRAPHS, parts
+from tests.runs.test_model_files import CLOUDS, GRAPHS, parts
 
 ROOT = Path(__file__).parents[1]
 
@@ -231,7 +234,7 @@ def test_a_damaged_file_of_shapes_gives_points_or_a_sentence(tmp_path: Path, ste
 def test_a_damaged_mesh_of_modelnet_gives_triangles_or_a_sentence(steps: list[tuple]):
     mesh = b"OFF4 3 0\n0 0 0\n1 0 0\n0 1 0\n0 0 1.5\n3 0 1 2\n3 0 1 3\n4 0 1 2 3\n"
 
-    found = or_a_sentence(lambda: modelnet.read_off(changed(mesh, steps)))
+    found = or_a_sentence(lambda: off.parse(changed(mesh, steps)))
 
     if found is not None:
         vertices, triangles = found
@@ -260,7 +263,7 @@ def test_a_folder_with_a_damaged_file_gives_clouds_or_a_sentence(tmp_path: Path,
 @quickly
 @given(steps=changes)
 def test_a_damaged_recipe_gives_rows_or_a_sentence(name: str, steps: list[tuple]):
-    whole = (ROOT / "src/edgecond/recipes" / name).read_bytes()
+    whole = (ROOT / "src/edgecond/paper/recipes" / name).read_bytes()
 
     or_a_sentence(lambda: read(changed(whole, steps).decode("utf-8", "replace"), name), RecipeError)
 

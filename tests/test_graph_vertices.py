@@ -13,15 +13,15 @@ from safetensors.torch import save_file
 from torch import Tensor
 from typer.testing import CliRunner
 
-from edgecond import own
 from edgecond.cli import app
-from edgecond.datasets import DataError
-from edgecond.datasets.graphs import GraphExamples, Graphs
-from edgecond.experiment import train
-from edgecond.model import Model
+from edgecond.data.graphs import GraphExamples, Graphs
+from edgecond.errors import DataError
 from edgecond.notation import Architecture
-from edgecond.recipe import Recipe, Train
-from tests.datasets import tiny
+from edgecond.runs import own
+from edgecond.runs.model import Model
+from edgecond.runs.recipe import Recipe, Train
+from edgecond.runs.run import train
+from tests.data.datasets import tiny
 from tests.pyramids import random_graphs
 from tests.sentences import refused
 

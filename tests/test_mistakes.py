@@ -12,7 +12,7 @@ from safetensors.torch import save_file
 from typer.testing import CliRunner
 
 from edgecond.cli import app
-from tests.datasets import tiny
+from tests.data.datasets import tiny
 
 SMALL = ["--folds", "3", "--epochs", "1", "--set", "network=C(4)-GAP-FC(2)"]
 ALCOHOLS = ["C" * (n + 1) + "O" for n in range(12)]

@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from edgecond.cli import app
-from edgecond.datasets import load
+from edgecond.data.datasets import load
 
 DATA = Path(os.environ.get("EDGECOND_DATA", Path(__file__).parents[2] / "shared" / "data"))
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not DATA.is_dir(), reason="needs the real data")]

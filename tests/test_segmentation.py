@@ -12,14 +12,15 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
-from edgecond import datasets, own
 from edgecond.cli import app
-from edgecond.datasets import DataError, segmented
-from edgecond.datasets.formats import ply, read_points
-from edgecond.experiment import train, Trained
+from edgecond.data import datasets, segmented
+from edgecond.data.formats import ply, read_points
+from edgecond.errors import DataError
 from edgecond.graph import Cloud
-from edgecond.model import Model
-from edgecond.recipe import find
+from edgecond.runs import own
+from edgecond.runs.model import Model
+from edgecond.runs.recipe import find
+from edgecond.runs.run import train, Trained
 from tests.sentences import refused
 
 

@@ -17,11 +17,11 @@ from matplotlib.figure import Figure
 from mkdocs.structure.files import File, Files
 
 from edgecond import FilterNetwork
-from edgecond.convolution import candidates
-from edgecond.datasets import synthetic
-from edgecond.labels import label_offsets
-from edgecond.pyramid import cloud_pyramid, Level
-from edgecond.pyramid.kron import multiresolution
+from edgecond.data.datasets import synthetic
+from edgecond.data.labels import label_offsets
+from edgecond.data.pyramid import cloud_pyramid, Level
+from edgecond.data.pyramid.kron import multiresolution
+from edgecond.nn.convolution import candidates
 
 INK, FAINT, STRONG = "#33415c", "#a9b4c8", "#d1495b"
 STYLE = {

@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from edgecond.fair import assessments, MODELS
-from edgecond.tables import entries, Entry, experiments, gains, tables
+from edgecond.paper.fair import assessments, MODELS
+from edgecond.paper.tables import entries, Entry, experiments, gains, tables
 
 RECORDS = Path(__file__).parents[2] / "results"
 MARK = "<!-- the tables, from the records -->"

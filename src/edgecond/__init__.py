@@ -7,7 +7,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # what `_MODULE_OF` says, for type checkers and editors
-    from edgecond.convolution import plan as plan
     from edgecond.estimator import EdgeCondClassifier as EdgeCondClassifier
     from edgecond.estimator import EdgeCondRegressor as EdgeCondRegressor
     from edgecond.graph import Cloud as Cloud
@@ -16,9 +15,10 @@ if TYPE_CHECKING:  # what `_MODULE_OF` says, for type checkers and editors
     from edgecond.graph import Labels as Labels
     from edgecond.graph import Pyramid as Pyramid
     from edgecond.graph import Sample as Sample
-    from edgecond.layers import ECConv as ECConv
-    from edgecond.layers import FilterNetwork as FilterNetwork
-    from edgecond.network import Network as Network
+    from edgecond.nn.convolution import plan as plan
+    from edgecond.nn.layers import ECConv as ECConv
+    from edgecond.nn.layers import FilterNetwork as FilterNetwork
+    from edgecond.nn.network import Network as Network
     from edgecond.notation import Architecture as Architecture
 
 __version__ = "0.1.0"
@@ -31,10 +31,10 @@ _MODULE_OF = {
     "Pyramid": "edgecond.graph",
     "Sample": "edgecond.graph",
     "collate": "edgecond.graph",
-    "plan": "edgecond.convolution",
-    "ECConv": "edgecond.layers",
-    "FilterNetwork": "edgecond.layers",
-    "Network": "edgecond.network",
+    "plan": "edgecond.nn.convolution",
+    "ECConv": "edgecond.nn.layers",
+    "FilterNetwork": "edgecond.nn.layers",
+    "Network": "edgecond.nn.network",
     "EdgeCondClassifier": "edgecond.estimator",
     "EdgeCondRegressor": "edgecond.estimator",
 }

@@ -17,13 +17,14 @@ import torch
 from jaxtyping import Float, Int
 from torch import nn, Tensor
 
-from edgecond.checkpoint import KEY, whole
-from edgecond.convolution.native import twin
+from edgecond.files import whole
 from edgecond.graph import Graph, Labels, Pyramid, Sample
-from edgecond.model import Model, settings, versions
-from edgecond.network import Network
+from edgecond.graph.segment import segment_sum
+from edgecond.nn.checkpoint import KEY
+from edgecond.nn.kernels import torch as twin
+from edgecond.nn.network import Network
 from edgecond.notation import Architecture
-from edgecond.segment import segment_sum
+from edgecond.runs.model import Model, settings, versions
 
 OUTPUT = "logits"
 DOCUMENT = f"{KEY}.json"  # the name of the description in a file of torch.export; in one of ONNX it is KEY

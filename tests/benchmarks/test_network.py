@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from edgecond.datasets import DataError
-from edgecond.recipe import read
+from edgecond.errors import DataError
+from edgecond.runs.recipe import read
 
 pytest.importorskip("torch_geometric")
 

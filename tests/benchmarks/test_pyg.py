@@ -5,7 +5,7 @@ import torch
 from torch import nn, Tensor
 
 from edgecond import Network, Sample
-from edgecond.network import Convolution
+from edgecond.nn.network import Convolution
 from tests.paper.test_networks import NETWORKS
 from tests.pyramids import random_batch
 from tests.sentences import refused

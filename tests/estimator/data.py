@@ -9,7 +9,7 @@ import torch
 from torch_geometric.data import Data
 
 from edgecond import EdgeCondClassifier
-from edgecond.datasets import synthetic
+from edgecond.data.datasets import synthetic
 
 SMALL = "C(4)-GAP-FC(2)"
 SMILES = [*("C" * n for n in range(2, 12)), *("C" * n + "O" for n in range(1, 11))]

@@ -17,14 +17,16 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils import get_tags
 
-from edgecond import Architecture, EdgeCondClassifier, EdgeCondRegressor, experiment, own
-from edgecond.checkpoint import CheckpointError
+from edgecond import Architecture, EdgeCondClassifier, EdgeCondRegressor
 from edgecond.cli import app
-from edgecond.datasets import points
-from edgecond.datasets.folder import point_spacing
-from edgecond.own.settings import for_clouds, of_length
-from edgecond.preparation import GraphPreparation
-from edgecond.recipe import changed
+from edgecond.data import points
+from edgecond.data.folder import point_spacing
+from edgecond.errors import CheckpointError
+from edgecond.runs import own
+from edgecond.runs import run as experiment
+from edgecond.runs.own.settings import for_clouds, of_length
+from edgecond.runs.preparation import GraphPreparation
+from edgecond.runs.recipe import changed
 from tests.estimator.data import arrays, KINDS, LENGTHS, molecules, rings_and_paths, shapes, SMALL, small, SMILES
 from tests.sentences import refused
 

@@ -14,8 +14,7 @@ from sklearn.exceptions import NotFittedError
 from torch_geometric.data import Batch
 
 from edgecond import EdgeCondClassifier, EdgeCondRegressor
-from edgecond.datasets import DataError
-from edgecond.recipe import RecipeError
+from edgecond.errors import DataError, RecipeError
 from tests.estimator.data import arrays, graph, KINDS, LENGTHS, rings_and_paths, small, SMILES
 from tests.sentences import refused
 

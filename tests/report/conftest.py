@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 import torch
 
-from edgecond import datasets, own
-from edgecond.datasets.graphs import GraphExamples
-from edgecond.model import FILE, Model
+from edgecond.data import datasets
+from edgecond.data.graphs import GraphExamples
 from edgecond.notation import Architecture
-from edgecond.recipe import changed, find
+from edgecond.runs import own
+from edgecond.runs.model import FILE, Model
+from edgecond.runs.recipe import changed, find
 from tests.meshes import BOX, mesh_of, SPHERE, TORUS
 from tests.pyramids import random_graphs
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
+from edgecond.data.pyramid import cloud_pyramid
 from edgecond.graph import Cloud, Graph, Labels, Pyramid
-from edgecond.pyramid import cloud_pyramid
 from edgecond.report import drawings
 from tests.meshes import mesh_of, sheet, SPHERE
 from tests.pyramids import random_graphs

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import torch
 
+from edgecond.data.pyramid import cloud_pyramid
 from edgecond.graph import Labels
-from edgecond.layers import ECConv
-from edgecond.pyramid import cloud_pyramid
+from edgecond.nn.layers import ECConv
 from edgecond.report import filters
 from tests.report.conftest import of_clouds
 

@@ -8,9 +8,9 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
-from edgecond import evaluation
-from edgecond.checkpoint import CheckpointError
 from edgecond.cli import app
+from edgecond.errors import CheckpointError
+from edgecond.nn import evaluation
 from edgecond.report import ReportError, write
 from edgecond.report.contents import Contents
 from tests.report.conftest import EPOCHS, made

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from edgecond.datasets.graphs import GraphExamples
+from edgecond.data.graphs import GraphExamples
 from edgecond.report import write
 from edgecond.report.contents import Contents
 from tests.report.conftest import EPOCHS, of_graphs

@@ -8,7 +8,7 @@ import typer
 
 from edgecond import __version__
 from edgecond.cli._app import app
-from edgecond.console import print_table, users_errors
+from edgecond.cli.console import print_table, users_errors
 from edgecond.notation import Architecture, D, FC, Pooling, V
 
 
@@ -22,7 +22,7 @@ def info() -> None:
 
     import torch
 
-    from edgecond.convolution import native
+    from edgecond.nn import kernels as native
 
     kernels = f"C++, {native.instruction_set()}" if native.available() else "torch"
     typer.echo(f"edgecond  {__version__}")
@@ -59,7 +59,7 @@ def list_rows() -> None:
 
     Example: edgecond list
     """
-    from edgecond.recipe import recipes
+    from edgecond.runs.recipe import recipes
 
     rows = []
     for name, recipe in recipes().items():
@@ -75,7 +75,7 @@ def show(row: Annotated[str, typer.Argument(help="A row of `edgecond list`.")]) 
 
     Example: edgecond show sydney/wider
     """
-    from edgecond.recipe import find, spelled
+    from edgecond.runs.recipe import find, spelled
 
     with users_errors():
         recipe = find(row)
@@ -93,7 +93,7 @@ def fetch(
 
     Example: edgecond fetch sydney
     """
-    from edgecond import datasets
+    from edgecond.data import datasets
 
     with users_errors():
         typer.echo(datasets.fetch(name))

@@ -9,11 +9,11 @@ from typing import Annotated, Any, TYPE_CHECKING
 import typer
 
 from edgecond.cli._app import app
+from edgecond.cli.console import print_table, users_errors
 from edgecond.cli.running import Changes, tell_how_good, watched
-from edgecond.console import print_table, users_errors
 
 if TYPE_CHECKING:
-    from edgecond.model import Learnable, Model
+    from edgecond.runs.model import Learnable, Model
 
 DATA = "data.json"  # where a run says what data of one's own it learned
 KEPT: dict[str, type | tuple[type, ...]] = {
@@ -43,9 +43,9 @@ def demo(
     import numpy as np
     import torch
 
-    from edgecond import experiment
-    from edgecond.datasets import digits
-    from edgecond.recipe import find
+    from edgecond.data.datasets import digits
+    from edgecond.runs import run as experiment
+    from edgecond.runs.recipe import find
 
     recipe = find("digits/ecc")
     typer.echo(f"{recipe.network}\non 1,437 handwritten digits of 8 x 8 pixels, each a cloud of 64 points")
@@ -106,9 +106,12 @@ def train(
     """
     asked = {option: value for option, value in locals().items() if option in KEPT}
 
-    from edgecond import experiment, own, parallel
-    from edgecond.checkpoint import write_whole
-    from edgecond.recipe import changed, find, meant, RecipeError, written
+    from edgecond.errors import meant, RecipeError
+    from edgecond.files import write_whole
+    from edgecond.nn import parallel
+    from edgecond.runs import own
+    from edgecond.runs import run as experiment
+    from edgecond.runs.recipe import changed, find, written
 
     options: dict[str, Any] = {"workers": workers, "anew": anew}
     name, data = what, None
@@ -146,9 +149,9 @@ def kept_examples(run: Path, model: Model, moved: Path | None = None, **changes:
         moved: Where they are now.
         changes: Of what the run says.
     """
-    from edgecond import own
-    from edgecond.datasets import DataError
-    from edgecond.model import OWN, shown
+    from edgecond.errors import DataError
+    from edgecond.runs import own
+    from edgecond.runs.model import OWN, shown
 
     if model.recipe.dataset not in OWN:
         return None
@@ -189,8 +192,8 @@ Moved = Annotated[Path | None, typer.Option("--data", help="Where data of your o
 
 def datasets_and_rows() -> set[str]:
     """Names that are no paths, whatever lies in the directory."""
-    from edgecond.datasets import names
-    from edgecond.recipe import recipes
+    from edgecond.data.datasets import names
+    from edgecond.runs.recipe import recipes
 
     return {*names(), *recipes()}
 
@@ -208,8 +211,8 @@ def evaluate(
 
     Example: edgecond evaluate runs/train/sydney
     """
-    from edgecond import datasets
-    from edgecond.model import Model
+    from edgecond.data import datasets
+    from edgecond.runs.model import Model
 
     with users_errors():
         found = Model.load(model)
@@ -235,7 +238,7 @@ def export(
     Example: edgecond export runs/demo --to onnx
     """
     from edgecond import export as exported
-    from edgecond.model import FILE, Model
+    from edgecond.runs.model import FILE, Model
 
     with users_errors():
         path = out or (model / FILE if model.is_dir() else model).with_suffix(exported.suffix(to))
@@ -259,8 +262,8 @@ def report(
 
     Example: edgecond report runs/demo
     """
-    from edgecond.model import Model
     from edgecond.report import write
+    from edgecond.runs.model import Model
 
     with users_errors():
         path = write(run, out, kept_examples(run, Model.load(run), moved))

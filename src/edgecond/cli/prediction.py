@@ -11,7 +11,7 @@ from typing import Annotated, TextIO
 import typer
 
 from edgecond.cli._app import app
-from edgecond.console import counting, users_errors
+from edgecond.cli.console import counting, users_errors
 
 
 @app.command()
@@ -51,8 +51,8 @@ def predict(
     import csv
     import json
 
-    from edgecond.model import Model
-    from edgecond.prediction import columns, predictions
+    from edgecond.runs.model import Model
+    from edgecond.runs.prediction import columns, predictions
 
     unread = 0
 
@@ -86,7 +86,7 @@ def _written_to(out: Path | None) -> Iterator[TextIO]:
         return
     import io
 
-    from edgecond.checkpoint import whole
+    from edgecond.files import whole
 
     with whole(out) as file:
         text = io.TextIOWrapper(file, "utf-8", newline="")

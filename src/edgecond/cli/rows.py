@@ -10,8 +10,8 @@ from typing import Annotated
 import typer
 
 from edgecond.cli._app import app
+from edgecond.cli.console import print_table, users_errors
 from edgecond.cli.running import Changes, folds
-from edgecond.console import print_table, users_errors
 
 Seeds = Annotated[list[int] | None, typer.Option(help="A seed; may be repeated.")]
 Jobs = Annotated[int, typer.Option(min=1, help="Folds to run side by side, one thread each.")]
@@ -45,8 +45,8 @@ def reproduce(
 
     Example: edgecond reproduce sydney/ecc --jobs 2
     """
-    from edgecond import experiment
-    from edgecond.recipe import find, varied, written
+    from edgecond.runs import run as experiment
+    from edgecond.runs.recipe import find, varied, written
 
     with users_errors():
         plain, settings = find(row), written(changes or [])
@@ -75,7 +75,7 @@ def fair(
 
     Example: edgecond fair enzymes --jobs 2
     """
-    from edgecond import fair as protocol
+    from edgecond.paper import fair as protocol
 
     if dataset not in protocol.QUOTED:
         typer.echo(f"the protocol has public folds of {', '.join(protocol.QUOTED)}: got {dataset}.", err=True)
@@ -99,7 +99,7 @@ def table(
 
     Example: edgecond table 1
     """
-    from edgecond.tables import entries, tables
+    from edgecond.paper.tables import entries, tables
 
     if named := {"gains": _gains, "fair": _fair_protocol, "experiments": _experiments}.get(number):
         named(results)
@@ -127,7 +127,7 @@ def _figure(metric: str) -> str:
 
 
 def _gains(results: Path) -> None:
-    from edgecond.tables import gains
+    from edgecond.paper.tables import gains
 
     rows = [
         [each.change, _figure(each.metric), each.in_the_paper, *each.told[::-1], str(len(each.folds))]
@@ -138,7 +138,7 @@ def _gains(results: Path) -> None:
 
 
 def _fair_protocol(results: Path) -> None:
-    from edgecond.fair import assessments, MODELS
+    from edgecond.paper.fair import assessments, MODELS
 
     rows = [[found.dataset, *map(found.quoted, MODELS), found.rerun, found.choices] for found in assessments(results)]
     quoted = [f"{model}, quoted" for model in MODELS]
@@ -147,7 +147,7 @@ def _fair_protocol(results: Path) -> None:
 
 
 def _experiments(results: Path) -> None:
-    from edgecond.tables import experiments
+    from edgecond.paper.tables import experiments
 
     found = experiments(results)
     if not found:

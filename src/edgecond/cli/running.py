@@ -8,12 +8,12 @@ from typing import Annotated, Any, TYPE_CHECKING, TypeVar
 
 import typer
 
-from edgecond.console import confusion_table, percentages, progress, quantities, until_asked_to_stop, users_errors
+from edgecond.cli.console import confusion_table, percentages, progress, quantities, until_asked_to_stop, users_errors
 
 if TYPE_CHECKING:
-    from edgecond.model import Learnable, Model
-    from edgecond.recipe import Recipe
-    from edgecond.training import Step
+    from edgecond.nn.training import Step
+    from edgecond.runs.model import Learnable, Model
+    from edgecond.runs.recipe import Recipe
 
 T = TypeVar("T")
 Changes = Annotated[
@@ -23,8 +23,8 @@ Changes = Annotated[
 
 def watched(name: str, work: Callable[..., T], *given: Any, **options: Any) -> T:
     """What `work` returns, which is observed by a bar and by whoever asks it to stop."""
-    from edgecond import parallel
-    from edgecond.experiment import Interrupted
+    from edgecond.nn import parallel
+    from edgecond.runs.run import Interrupted
 
     first = parallel.rank() == 0
     with users_errors(), until_asked_to_stop() as asked, progress(name, seen=first) as (tell, count):
@@ -45,7 +45,7 @@ def tell_how_good(model: Model, test: Learnable, looks: int | None = None) -> No
 
     The authors' own F1 is told where the paper gives it: for Sydney.
     """
-    from edgecond import evaluation
+    from edgecond.nn import evaluation
 
     with users_errors():
         scores, y = model.scores(test, looks), test.ys.numpy()
@@ -74,7 +74,7 @@ def folds(
         given = [f"--{name}={value}" for name, value in options.items() if value is not None]
         raise typer.Exit(side_by_side([*command, "--resume" if resume else "--anew", *given], wanted, jobs))
 
-    from edgecond import parallel
+    from edgecond.nn import parallel
 
     with parallel.processes():
         for fold, seed in wanted:
@@ -88,8 +88,8 @@ def folds(
 def prepare(recipe: Recipe) -> None:
     """The pyramids of graphs, which all folds share."""
     if recipe.input is None:
-        from edgecond import datasets
-        from edgecond.preparation import preparation
+        from edgecond.data import datasets
+        from edgecond.runs.preparation import preparation
 
         with users_errors(), progress(recipe.dataset) as (_, count):
             examples, _ = datasets.load(recipe.dataset, **recipe.options)

@@ -16,15 +16,15 @@ from sklearn.metrics import r2_score
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from edgecond import experiment
-from edgecond.checkpoint import CheckpointError
+from edgecond.errors import CheckpointError
 from edgecond.estimator.inputs import Form, form_of, listed, of_model, restored, Truth
 from edgecond.estimator.targets import answers_of, asks_several, classes_of, columns_of, plain, quantities_of
-from edgecond.model import Model
+from edgecond.nn.training import Step
 from edgecond.notation import Architecture
-from edgecond.own.settings import of_length
-from edgecond.recipe import changed, Recipe
-from edgecond.training import Step
+from edgecond.runs import run as experiment
+from edgecond.runs.model import Model
+from edgecond.runs.own.settings import of_length
+from edgecond.runs.recipe import changed, Recipe
 
 KEY = "estimator"  # of what a model's file says of one
 FIXED = ("task", "dataset", "options", "input.edges")  # settings that follow from X and y
@@ -208,7 +208,7 @@ class EdgeCondClassifier(ClassifierMixin, _EdgeCond):
 
     Attributes:
         classes_: The classes, sorted; of several questions, their numbers.
-        model_: The network with what makes samples for it, an `edgecond.model.Model`.
+        model_: The network with what makes samples for it, an `edgecond.runs.model.Model`.
         recipe_: All settings.
         history_: Figures of each epoch.
         n_features_in_: Columns of a point, if arrays of points were learned.
@@ -314,7 +314,7 @@ class EdgeCondRegressor(RegressorMixin, _EdgeCond):
         verbose: Print a line for each epoch.
 
     Attributes:
-        model_: The network with what makes samples for it, an `edgecond.model.Model`.
+        model_: The network with what makes samples for it, an `edgecond.runs.model.Model`.
         recipe_: All settings.
         history_: Figures of each epoch.
         n_features_in_: Columns of a point, if arrays of points were learned.

@@ -13,17 +13,16 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from edgecond.checkpoint import CheckpointError
-from edgecond.datasets import batch, DataError, smiles
-from edgecond.datasets.folder import point_spacing
-from edgecond.datasets.formats import Points, read_points
-from edgecond.datasets.graphs import GraphExamples, Graphs
-from edgecond.datasets.points import Columns, labelled, points_of, to_cloud
+from edgecond.data.folder import point_spacing
+from edgecond.data.formats import batch, Points, read_points, smiles
+from edgecond.data.graphs import GraphExamples, Graphs
+from edgecond.data.points import Columns, labelled, points_of, to_cloud
+from edgecond.errors import CheckpointError, DataError
 from edgecond.graph import Cloud
-from edgecond.model import Learnable, Model
-from edgecond.own.settings import for_clouds, for_graphs
-from edgecond.preparation import GraphPreparation
-from edgecond.recipe import Recipe
+from edgecond.runs.model import Learnable, Model
+from edgecond.runs.own.settings import for_clouds, for_graphs
+from edgecond.runs.preparation import GraphPreparation
+from edgecond.runs.recipe import Recipe
 
 Rows = list[Any]
 Truth = NDArray[Any]  # numbers of classes, or quantities (n, t)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from edgecond import datasets
-from edgecond.checkpoint import whole
-from edgecond.model import Learnable, Model
+from edgecond.data import datasets
+from edgecond.files import whole
 from edgecond.report.contents import Contents
 from edgecond.report.page import plotly_script, ReportError
+from edgecond.runs.model import Learnable, Model
 
 __all__ = ["FILE", "LOG", "ReportError", "write"]
 

@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from edgecond import evaluation
-from edgecond.datasets.graphs import GraphExamples
-from edgecond.model import Learnable, Model, settings
-from edgecond.preparation import CloudPreparation
-from edgecond.recipe import recipes
+from edgecond.data.graphs import GraphExamples
+from edgecond.nn import evaluation
 from edgecond.report import drawings, filters, seen
 from edgecond.report.figures import confusion, curve, Panel
 from edgecond.report.outcomes import answers, DRAWN, percent, quantities
 from edgecond.report.page import cards, facts, figures, page, section, table
+from edgecond.runs.model import Learnable, Model, settings
+from edgecond.runs.preparation import CloudPreparation
+from edgecond.runs.recipe import recipes
 
 _NAMES = {
     "accuracy": "Accuracy",

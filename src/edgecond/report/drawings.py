@@ -10,10 +10,10 @@ import numpy as np
 from jaxtyping import Float, Int
 from numpy import ndarray as Array
 
-from edgecond.datasets.graphs import Graphs
+from edgecond.data.graphs import Graphs
+from edgecond.data.pyramid import Level, Levels
 from edgecond.graph import Cloud, Pyramid
-from edgecond.mesh import Mesh
-from edgecond.pyramid import Level, Levels
+from edgecond.graph.mesh import Mesh
 from edgecond.report.figures import ACCENT, evenly, Figure, GREY, margin, numbers, Panel, plain, POINTS, SIGNAL
 from edgecond.report.layout import nearby, spread, undirected
 

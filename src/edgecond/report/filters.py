@@ -11,14 +11,14 @@ from jaxtyping import Float, Int
 from numpy import ndarray as Array
 from torch import Tensor
 
-from edgecond.datasets.graphs import GraphExamples
+from edgecond.data.graphs import GraphExamples
+from edgecond.data.labels import label_offsets
+from edgecond.data.samples.clouds import Builder
 from edgecond.graph import Labels
-from edgecond.labels import label_offsets
-from edgecond.layers import ECConv
-from edgecond.model import Model
-from edgecond.preparation import CloudPreparation
+from edgecond.nn.layers import ECConv
 from edgecond.report.figures import images, matrix, numbers, Panel
-from edgecond.samples.clouds import Builder
+from edgecond.runs.model import Model
+from edgecond.runs.preparation import CloudPreparation
 
 SHOWN = 16
 """Pairs of channels that are shown at most: the strongest. The paper shows all 16 of C(16)."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from edgecond.datasets.smiles import parse
+from edgecond.data.formats.smiles import parse
 
 WIDTH, HEIGHT = 300, 225
 """Units of the drawing; a page shows it as wide as there is room."""

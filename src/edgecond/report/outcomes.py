@@ -8,12 +8,12 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray as Array
 
-from edgecond import evaluation
-from edgecond.model import Learnable, Model
-from edgecond.objective import Quantities
+from edgecond.nn import evaluation
+from edgecond.nn.objective import Quantities
 from edgecond.report.figures import Panel, scatter
 from edgecond.report.page import figures, section, table
 from edgecond.report.seen import called, legend, shown
+from edgecond.runs.model import Learnable, Model
 
 DRAWN = 6
 """Wrong answers, or errors, that are drawn at most."""

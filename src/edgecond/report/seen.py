@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from edgecond.datasets.graphs import GraphExamples
-from edgecond.mesh import Mesh
-from edgecond.model import Learnable
+from edgecond.data.graphs import GraphExamples
+from edgecond.graph.mesh import Mesh
 from edgecond.report import drawings
 from edgecond.report.figures import Panel, Picture
 from edgecond.report.molecules import molecule
+from edgecond.runs.model import Learnable
 
 
 def shown(test: Learnable, number: int, said: str) -> Panel | Picture:

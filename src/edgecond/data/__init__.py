@@ -1,0 +1,1 @@
+"""The data wing: files become labelled pyramids."""

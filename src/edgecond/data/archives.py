@@ -1,0 +1,178 @@
+"""What archives and compressed files hold, read without trust: no name leads elsewhere, no size is a surprise."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import stat
+import tarfile
+import zipfile
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path, PureWindowsPath
+from typing import Any, BinaryIO, Self
+
+import numpy as np
+
+from edgecond.errors import DataError
+from edgecond.files import new, reading, writing
+
+MOST_BYTES = 4 * 2**30  # what an archive may hold unpacked
+MOST_RATIO = 100  # ... and how many times its own size; text reaches 20
+
+
+@contextmanager
+def decompressed(path: Path, most: int = MOST_BYTES) -> Iterator[BinaryIO]:
+    """The contents of a gzip file, or of a plain one; no more of them than the caps allow."""
+    with reading(path), gzip.open(path) if path.suffix.lower() in (".gz", ".tgz") else path.open("rb") as stream:
+        yield io.BufferedReader(_Capped(stream, path, most), 2**16)
+
+
+def read_npz(path: Path) -> dict[str, np.ndarray]:
+    """The arrays of an .npz file. Never a pickle: an array of Python objects is refused."""
+    files = read_archive(path)
+    with reading(path):
+        arrays = {name: np.load(io.BytesIO(data), allow_pickle=False) for name, data in files.items()}
+    return {name.removesuffix(".npy"): array for name, array in arrays.items()}
+
+
+def read_archive(path: Path, wanted: Callable[[str], bool] = lambda _: True) -> dict[str, bytes]:
+    """The wanted files of a zip or tar archive by name, in memory. The whole archive is checked on the way."""
+    return dict(iterate_archive(path, wanted))
+
+
+def iterate_archive(
+    path: Path, wanted: Callable[[str], bool] = lambda _: True, *, most: int = MOST_BYTES
+) -> Iterator[tuple[str, bytes]]:
+    """The wanted files of a zip or tar archive one after the other, each with its name."""
+    with reading(path), closing(_members(path, most)) as members:
+        for name, read in members:
+            if wanted(name):
+                yield name, read()
+
+
+def unpack(path: Path, target: Path) -> None:
+    """Unpack a zip or tar archive as the new directory `target`: all of it, or nothing.
+
+    Names with `..`, absolute names, links, devices, names that occur twice and archives that would unpack to more
+    than `MOST_BYTES`, or `MOST_RATIO` times their own size, are refused before a byte is written.
+    """
+    if target.exists():
+        raise DataError(f"{target} exists already: {path} is unpacked into a new directory only.")
+    with reading(path):
+        with closing(_members(path)) as members:
+            for _ in members:
+                pass
+        with new(target) as scratch, closing(_members(path)) as members:
+            with writing(target):
+                scratch.mkdir()
+            for name, read in members:
+                data = read()
+                with writing(target):
+                    (scratch / name).parent.mkdir(parents=True, exist_ok=True)
+                    (scratch / name).write_bytes(data)
+
+
+Member = tuple[str, Callable[[], bytes]]
+
+_TARS = (".tar", ".tar.gz", ".tgz")
+
+
+def is_archive(path: Path) -> bool:
+    """Whether the name is that of an archive that is read here; .npz, a zip of arrays, is not thought of as one."""
+    return path.name.lower().endswith((".zip", *_TARS))
+
+
+def _members(path: Path, most: int = MOST_BYTES) -> Generator[Member, None, None]:
+    """Names of the regular files of an archive, each with a function to read it before the next one is asked for."""
+    if path.suffix.lower() in (".zip", ".npz"):
+        return _checked(path, _zip_members(path, most))
+    if path.name.lower().endswith(_TARS):
+        return _checked(path, _tar_members(path, most))
+    raise DataError(f"{path} is not an archive that is read here: zip, tar and tar.gz are.")
+
+
+def _checked(path: Path, members: Iterator[Member]) -> Generator[Member, None, None]:
+    seen = set()
+    for name, read in members:
+        if name.casefold() in seen:
+            raise DataError(f"{path} is refused: it holds {name!r} twice.")
+        seen.add(name.casefold())
+        yield name, read
+
+
+def _tar_members(path: Path, most: int) -> Iterator[Member]:
+    with decompressed(path, most) as stream:
+        with tarfile.open(fileobj=stream, mode="r|", tarinfo=_Header) as archive:
+            for member in archive:
+                _check_name(path, member.name)
+                if not (member.isdir() or (member.isreg() and not member.issparse())):
+                    raise DataError(f"{path} is refused: {member.name!r} is a link or a device, not a file.")
+                if member.isreg():
+                    yield member.name, lambda member=member: archive.extractfile(member).read()  # type: ignore[union-attr,misc]
+        while stream.read(2**20):  # to the end, where gzip keeps its check sum
+            pass
+
+
+def _zip_members(path: Path, most: int) -> Iterator[Member]:
+    with zipfile.ZipFile(path) as archive:
+        if sum(info.file_size for info in archive.infolist()) > _allowed(path, most):
+            raise _bomb(path, most)
+        for info in archive.infolist():
+            _check_name(path, info.filename)
+            if stat.S_IFMT(info.external_attr >> 16) not in (0, stat.S_IFREG, stat.S_IFDIR):
+                raise DataError(f"{path} is refused: {info.filename!r} is a link or a device, not a file.")
+            if not info.is_dir():
+                yield info.filename, lambda info=info: archive.read(info)  # type: ignore[misc]
+
+
+def _check_name(path: Path, name: str) -> None:
+    parts = PureWindowsPath(name)  # which knows both slashes, and drives
+    if parts.anchor or ".." in parts.parts or "\0" in name or not (parts.parts or name.startswith(".")):
+        raise DataError(f"{path} is refused: the name {name!r} leads out of the directory it is unpacked into.")
+
+
+def _allowed(path: Path, most: int) -> int:
+    return min(most, max(2**20, MOST_RATIO * path.stat().st_size))
+
+
+def _bomb(path: Path, most: int) -> DataError:
+    size = path.stat().st_size
+    return DataError(f"{path} is refused: its {size:,} bytes would unpack to more than {_allowed(path, most):,}.")
+
+
+class _Header(tarfile.TarInfo):
+    """A tar header. One that only prolongs the next is read into memory at once, so its size has a cap of its own."""
+
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
+        try:
+            header = super().frombuf(buf, encoding, errors)
+        except tarfile.HeaderError as error:
+            if not buf.strip(b"\0"):  # the end
+                raise
+            raise tarfile.ReadError(str(error)) from error  # which would pass for the end
+        if header.type not in (*tarfile.SUPPORTED_TYPES, tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE):
+            raise tarfile.ReadError(f"unknown kind of entry {header.type!r}")
+        if not (header.isreg() or header.isdir()) and header.size > 2**16:
+            raise tarfile.ReadError(f"a header of {header.size:,} bytes")
+        return header
+
+
+class _Capped(io.RawIOBase):
+    """A stream that ends in an error rather than give more bytes than an archive of its size may hold."""
+
+    def __init__(self, stream: Any, path: Path, most: int) -> None:
+        self._stream, self._path, self._most = stream, path, most
+        self._left = _allowed(path, most)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._stream.read(len(buffer))
+        self._left -= len(data)
+        if self._left < 0:
+            raise _bomb(self._path, self._most)
+        buffer[: len(data)] = data
+        return len(data)

@@ -1,0 +1,93 @@
+"""Random variants of point clouds and meshes: turned, scaled, mirrored, thinned and noisy (Section 3.4, Appendix C)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import ceil, cos, pi, sin
+
+import numpy as np
+import torch
+
+from edgecond.graph import Cloud
+from edgecond.graph.mesh import Mesh
+
+
+def rotated(cloud: Cloud, angle: float) -> Cloud:
+    """The cloud turned about its up-axis z by an angle in radians."""
+    return _transformed(cloud, _rotation(angle))
+
+
+def orientation(cloud: Cloud, turn: int, turns: int = 12) -> Cloud:
+    """The cloud in one of so many directions, evenly spaced about z (Section 4.2); the first is as it is."""
+    return rotated(cloud, 2 * pi * turn / turns) if turn else cloud
+
+
+def thinned(cloud: Cloud, rng: np.random.Generator, p: float) -> Cloud:
+    """The cloud without a random share p of its points, rounded down: some point always stays.
+
+    A mesh is left as it is: without a vertex, which may be the corner of a large part of it, it would be another.
+    """
+    if not 0 <= p < 1:
+        raise ValueError(f"the share of points to drop is at least 0 and below 1: got {p}.")
+    keep = ceil((1 - p) * len(cloud))
+    if keep == len(cloud) or isinstance(cloud, Mesh):
+        return cloud
+    kept = np.sort(rng.permutation(len(cloud))[:keep])
+    positions, signal = (torch.from_numpy(rows.numpy()[kept]) for rows in (cloud.positions, cloud.signal))
+    return Cloud(positions, signal, None if cloud.y is None else torch.from_numpy(cloud.y.numpy()[kept]))
+
+
+def jittered(cloud: Cloud, rng: np.random.Generator, sigma: float) -> Cloud:
+    """The cloud with Gaussian noise of standard deviation sigma added to its positions (Appendix C)."""
+    noise = torch.from_numpy(rng.normal(0, sigma, cloud.positions.shape))
+    return replace(cloud, positions=cloud.positions + noise.to(cloud.positions))
+
+
+def augment(
+    cloud: Cloud,
+    rng: np.random.Generator,
+    *,
+    rotate: bool = True,
+    scale: float = 1.2,
+    mirror: float = 0.2,
+    drop: float = 0.1,
+    noise: float = 0.0,
+) -> Cloud:
+    """A random variant of a cloud; the defaults are those of the authors' code.
+
+    Args:
+        cloud: The cloud.
+        rng: Where chance comes from.
+        rotate: Turn about z by an angle between 0 and 2π.
+        scale: Largest factor; the factor is drawn between 1/scale and scale. 1 for none.
+        mirror: Probability of mirroring, half for x and half for y, which may both happen.
+        drop: Share of points to remove; none of a mesh.
+        noise: Standard deviation of Gaussian noise on positions, after all else.
+    """
+    if drop:
+        cloud = thinned(cloud, rng, drop)
+    transform = np.eye(3)
+    if scale != 1:
+        transform *= rng.uniform(1 / scale, scale)
+    if rotate:
+        transform = _rotation(rng.uniform(0, 2 * pi)) @ transform
+    if mirror:
+        x, y = np.where(rng.random(2) < mirror / 2, -1, 1)
+        transform *= [[x], [y], [1]]
+    if scale != 1 or rotate or mirror:
+        cloud = _transformed(cloud, transform)
+    return jittered(cloud, rng, noise) if noise else cloud
+
+
+def _rotation(angle: float) -> np.ndarray:
+    return np.array([[cos(angle), -sin(angle), 0], [sin(angle), cos(angle), 0], [0, 0, 1]])
+
+
+def _transformed(cloud: Cloud, matrix: np.ndarray) -> Cloud:
+    p = cloud.positions.numpy()  # on few points NumPy is faster than torch
+    x, y, z = matrix.T.astype(p.dtype)
+    # Not a matrix product, whose rounding may depend on the number of threads.
+    moved = replace(cloud, positions=torch.from_numpy(p[:, 0:1] * x + p[:, 1:2] * y + p[:, 2:3] * z))
+    if isinstance(moved, Mesh) and np.linalg.det(matrix) < 0:
+        return replace(moved, faces=moved.faces.flip(1))  # what was outside stays so in the mirror
+    return moved

@@ -1,0 +1,80 @@
+"""Labelled point clouds and graphs by name: `load("sydney", fold=0)`, `load("nci1", fold=0)` (Section 4).
+
+A dataset is a module with the number of its `FOLDS`, a function `load` and a function `fetch`; `_REGISTER` lists them.
+"""
+
+from __future__ import annotations
+
+import inspect
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+from edgecond.data.examples import Examples, PointExamples
+from edgecond.data.graphs import GraphExamples
+from edgecond.errors import DataError, hint
+from edgecond.files import Progress
+
+_REGISTER: dict[str, tuple[str, dict[str, Any]]] = {
+    "sydney": ("sydney", {}),
+    "modelnet10": ("modelnet", {"classes": 10}),
+    "modelnet40": ("modelnet", {"classes": 40}),
+    "mnist": ("mnist", {}),
+    "digits": ("digits", {}),
+    "synthetic": ("synthetic", {}),
+    "scenes": ("scenes", {}),
+    "nci1": ("table3", {"dataset": "nci1"}),
+    "nci109": ("table3", {"dataset": "nci109"}),
+    "mutag": ("table3", {"dataset": "mutag"}),
+    "mutag11": ("table3", {"dataset": "mutag11"}),
+    "enzymes": ("table3", {"dataset": "enzymes"}),
+    "dd": ("table3", {"dataset": "dd"}),
+}
+
+
+def names() -> list[str]:
+    """The datasets that `load` knows."""
+    return list(_REGISTER)
+
+
+def folds(name: str) -> int:
+    """How many splits into training and test examples a dataset has."""
+    return _module(name).FOLDS
+
+
+def load(
+    name: str, fold: int = 0, **options: Any
+) -> tuple[Examples, Examples] | tuple[PointExamples, PointExamples] | tuple[GraphExamples, GraphExamples]:
+    """Training and test examples of a dataset: of clouds, of their points, or of graphs.
+
+    Args:
+        name: One of `names()`.
+        fold: The number of the split, below `folds(name)`.
+        options: What the dataset's own `load` takes, as `sparse=True` for MNIST or `split="fair"` for NCI1.
+    """
+    module, preset = _module(name), _REGISTER[name][1]
+    if not 0 <= fold < module.FOLDS:
+        raise DataError(f"the folds of {name} are numbered from 0 to {module.FOLDS - 1}: got {fold}.")
+    parameters = inspect.signature(module.load).parameters
+    known = [option for option in parameters if option not in ("fold", *preset)]
+    for option, value in options.items():
+        if option not in known:
+            raise DataError(f"{name} has no option {option!r}: it has {', '.join(known) or 'none'}.")
+        usual = parameters[option].default
+        if not isinstance(value, (int, float) if isinstance(usual, float) else type(usual)):
+            raise DataError(
+                f"the option {option} of {name} must be like {usual!r}, which it is usually: got {value!r}."
+            )
+    return module.load(fold=fold, **preset, **options)
+
+
+def fetch(name: str, progress: Progress | None = None) -> str:
+    """Download what is missing of a dataset, check all of it, and say in a sentence what was done."""
+    module, preset = _module(name), _REGISTER[name][1]
+    return module.fetch(progress=progress, **preset)
+
+
+def _module(name: str) -> ModuleType:
+    if name not in _REGISTER:
+        raise DataError(f"there is no dataset {name!r}: {hint(name, names())}")
+    return import_module(f"{__name__}.{_REGISTER[name][0]}")

@@ -1,0 +1,82 @@
+"""Graphs in the MATLAB format of Shervashidze et al., rewritten in that of TU, which lacks the bonds of NCI1."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jaxtyping import Int
+from numpy import ndarray as Array
+
+from edgecond.errors import DataError
+from edgecond.files import new, reading, writing
+
+
+def rewrite(source: Path, target: Path, *, check: Callable[[Path], None], renumber: bool = False) -> None:
+    """Make the zip file `target` in the TU format of a MATLAB file.
+
+    The file has a structure per graph, with the labels `nl` of the vertices, the list `al` of the neighbours of each,
+    and the labels `el` of the edges; and a vector of classes.
+
+    Args:
+        source: The MATLAB file.
+        target: The zip file; its name is that of the dataset.
+        check: Raises `DataError` unless the file is the known one. No other may reach scipy's reader of such files,
+            which ends the process (a segmentation fault) at some that are damaged.
+        renumber: Number the edge labels 0, 1, 2 and so on, instead of keeping the file's.
+    """
+    check(source)
+    with reading(source):
+        try:
+            texts = _texts(source, renumber)
+        except (OSError, DataError):
+            raise
+        except Exception as error:  # scipy's reader raises anything
+            raise ValueError(f"{type(error).__name__}: {error}") from error
+    name = target.stem
+    with new(target) as path, writing(target), zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for part, rows in texts.items():
+            archive.writestr(f"{name}/{name}_{part}.txt", "".join(f"{row}\n" for row in rows))
+
+
+def _texts(source: Path, renumber: bool) -> dict[str, list[str]]:
+    """The lines of each file in the TU format."""
+    from scipy.io import loadmat
+
+    tables = [value for value in loadmat(source).values() if isinstance(value, Array)]
+    (graphs,) = [table.ravel() for table in tables if table.dtype.names]
+    (ys,) = [table.ravel() for table in tables if not table.dtype.names]
+    labels = [graph["nl"]["values"][0, 0].ravel() for graph in graphs]
+    edges = [_edges(graph) for graph in graphs]
+    sizes = [len(rows) for rows in labels]
+    first = np.cumsum([0, *sizes])
+    lines = np.concatenate([rows[:, :2] + begin for rows, begin in zip(edges, first[:-1], strict=True)])
+    codes = np.concatenate([rows[:, 2] for rows in edges])
+    if renumber:
+        codes = np.unique(codes, return_inverse=True)[1]
+    texts: dict[str, Iterable[object]] = {
+        "A": [f"{j}, {i}" for j, i in lines],
+        "graph_indicator": np.repeat(np.arange(len(graphs)) + 1, sizes),
+        "graph_labels": ys,
+        "node_labels": np.concatenate(labels),
+        "edge_labels": codes,
+    }
+    return {part: list(map(str, rows)) for part, rows in texts.items()}
+
+
+def _edges(graph: Any) -> Int[Array, "m 3"]:
+    """Source, target and label of each edge, vertices numbered from 1.
+
+    NCI1 has the labels beside the neighbours of each vertex; MUTAG has a row like ours per edge, one way or both.
+    """
+    values = graph["el"]["values"][0, 0]
+    if values.dtype != object:
+        rows = values.astype(np.int64)
+        return np.unique(np.concatenate([rows, rows[:, [1, 0, 2]]]), axis=0)
+    neighbours = [cell.ravel() for cell in graph["al"].ravel()]
+    vertices = np.repeat(np.arange(len(neighbours)) + 1, [len(row) for row in neighbours])
+    codes = [cell.ravel() for cell in values.ravel()]
+    return np.column_stack([vertices, np.concatenate(neighbours), np.concatenate(codes)]).astype(np.int64)

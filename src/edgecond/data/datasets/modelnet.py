@@ -1,0 +1,222 @@
+"""ModelNet10 and ModelNet40: shapes of furniture and the like as points sampled from their meshes (Section 4.2)."""
+
+from __future__ import annotations
+
+import io
+import json
+import zlib
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int16
+from torch import Tensor
+
+from edgecond.data.archives import iterate_archive, read_npz
+from edgecond.data.examples import Examples
+from edgecond.data.formats import off
+from edgecond.data.formats.surface import sample_surface
+from edgecond.errors import DataError
+from edgecond.files import data_directory, digest, locate, new, Progress, reading, sha256, write
+from edgecond.graph import Cloud
+
+FOLDS = 1
+# fmt: off
+CLASSES10 = (
+    "bathtub", "bed", "chair", "desk", "dresser", "monitor", "night_stand", "sofa", "table", "toilet",
+)
+CLASSES = (
+    "airplane", "bathtub", "bed", "bench", "bookshelf", "bottle", "bowl", "car", "chair", "cone", "cup", "curtain",
+    "desk", "door", "dresser", "flower_pot", "glass_box", "guitar", "keyboard", "lamp", "laptop", "mantel", "monitor",
+    "night_stand", "person", "piano", "plant", "radio", "range_hood", "sink", "sofa", "stairs", "stool", "table",
+    "tent", "toilet", "tv_stand", "vase", "wardrobe", "xbox",
+)
+# fmt: on
+COUNTS = {10: {"train": 3991, "test": 908}, 40: {"train": 9843, "test": 2468}}  # Section 4.2
+STORED = 1024  # points per shape in a file
+_UNITS = 8192  # integers per unit in a file
+
+Points = Float[np.ndarray, "n 3"]
+
+
+@dataclass(frozen=True, eq=False)
+class BoxedClouds:
+    """Shapes as clouds with the signal 1, each made when it is asked for and scaled to a box of a given side.
+
+    Attributes:
+        points: Positions in some unit of each shape's own.
+        side: Largest side of the box around each cloud.
+    """
+
+    points: Int16[Tensor, "shapes n 3"]
+    side: float = 1.0
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    def __getitem__(self, index: int, /) -> Cloud:
+        positions = self.points[index].float()
+        return scale_to_box(Cloud(positions, torch.ones(len(positions), 1)), self.side)
+
+
+def scale_to_box(cloud: Cloud, side: float = 1.0) -> Cloud:
+    """The cloud scaled about the origin so that the largest side of its bounding box is `side`.
+
+    A single point has no box to scale and stays what it is.
+    """
+    largest = float((cloud.positions.amax(0) - cloud.positions.amin(0)).max())
+    return replace(cloud, positions=cloud.positions * (side / largest)) if largest > 0 else cloud
+
+
+def load(fold: int = 0, *, classes: int = 10, points: int = 1000, side: float = 1.0) -> tuple[Examples, Examples]:
+    """The official training and test shapes.
+
+    The paper scales clouds to unit size and writes radii as 2.5/32; the authors' code scales the largest side of
+    the box to 32 and writes 2.5. So does `side` here: at 1, the radii of the paper apply as they stand. The signal
+    is 1, as in the authors' code: of the zeros that the paper mentions, Equation 1 would make nothing but its bias.
+
+    Args:
+        fold: 0, the official split.
+        classes: 10 or 40.
+        points: Points per shape, the first of the 1,024 stored in random order; the paper samples 1,000.
+        side: Largest side of the box around a cloud.
+    """
+    if classes not in COUNTS:
+        raise DataError(f"ModelNet has subsets of 10 and of 40 classes: got classes={classes}.")
+    if not 1 <= points <= STORED:
+        raise DataError(f"modelnet{classes} has up to {STORED} points per shape: got points={points}.")
+    paths = {
+        split: [locate(f"modelnet{classes}", file, "modelnet") for file in _files(classes, split)]
+        for split in COUNTS[10]
+    }
+    total = digest({path.name: sha256(path) for part in paths.values() for path in part})
+    names = CLASSES10 if classes == 10 else CLASSES
+
+    def examples(split: str) -> Examples:
+        shapes, kinds, ids = (np.concatenate(arrays) for arrays in zip(*map(_read, paths[split]), strict=True))
+        for kind in set(kinds) - {CLASSES.index(name) for name in names}:
+            raise DataError(f"{paths[split][0]} must hold shapes of the ten classes: it holds {CLASSES[kind]}.")
+        titles = [f"{CLASSES[kind]}_{number:04d}" for kind, number in zip(kinds, ids, strict=True)]
+        ys = torch.tensor([names.index(CLASSES[kind]) for kind in kinds], dtype=torch.long)
+        clouds = BoxedClouds(torch.from_numpy(shapes[:, :points].copy()), side)
+        return Examples(f"modelnet{classes}", names, clouds, ys, total, titles)
+
+    return examples("train"), examples("test")
+
+
+def duplicates_across_split(classes: int = 10) -> list[str]:
+    """Test shapes, as `class/name`, whose mesh is byte for byte that of a training shape, of the same class or not.
+
+    Part of the error on ModelNet cannot be avoided for that reason, and part of the success is memory.
+    """
+    known = CLASSES10 if classes == 10 else CLASSES
+    path = locate(f"modelnet{classes}", "modelnet40-duplicate-meshes.json", "modelnet")
+    with reading(path):
+        groups = [[entry.split("/") for entry in group] for group in json.loads(path.read_bytes())["groups"]]
+        groups = [[(kind, split, name) for kind, split, name in group if kind in known] for group in groups]
+    return sorted(
+        f"{kind}/{name}"
+        for group in groups
+        if any(split == "train" for _, split, _ in group)
+        for kind, split, name in group
+        if split == "test"
+    )
+
+
+def fetch(progress: Progress | None = None, *, classes: int = 10) -> str:
+    """Check the sampled shapes; where they are missing, sample them from the meshes in the official archive.
+
+    The archives are large (0.5 and 2 GB) and published without a sum to know them by, so they are not downloaded here.
+    """
+    name, folder = f"modelnet{classes}", data_directory() / "modelnet"
+    files = [file for split in COUNTS[classes] for file in _files(classes, split)]
+    missing = [file for file in files if not (folder / file).exists()]
+    meshes = [folder / f"ModelNet{n}.zip" for n in (40, 10) if n >= classes and (folder / f"ModelNet{n}.zip").exists()]
+    if missing and not meshes:
+        raise DataError(
+            f"{name} needs {', '.join(missing)} in {folder}. Put ModelNet{classes}.zip from "
+            f"https://modelnet.cs.princeton.edu there and run `edgecond fetch {name}` again to sample its meshes."
+        )
+    if missing:
+        sample_meshes(meshes[-1], folder, classes=classes, progress=progress)
+    for part, split in zip(load(classes=classes), COUNTS[classes], strict=True):
+        if len(part) != COUNTS[classes][split]:
+            raise DataError(
+                f"{name} must have {COUNTS[classes][split]} {split} shapes: {folder} holds {len(part)}. "
+                f"Remove {' and '.join(_files(classes, split))} and fetch again."
+            )
+    done = f"sampled from {meshes[-1].name}" if missing else "nothing to download"
+    return f"{name} is in {folder}: {' and '.join(f'{n} {s}' for s, n in COUNTS[classes].items())} shapes; {done}."
+
+
+def _files(classes: int, split: str) -> list[str]:
+    """ModelNet40 is the ten classes of ModelNet10 and the rest."""
+    return [f"modelnet{part}_{split}.npz" for part in (["10"] if classes == 10 else ["10", "40rest"])]
+
+
+def _read(path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Points, classes among the forty, and the numbers in the official names."""
+    arrays = read_npz(path)
+    for name in ("points", "labels", "ids"):
+        if name not in arrays or arrays[name].dtype.kind not in "iu":
+            raise DataError(f"{path} must hold an array of integers called {name}: it holds {', '.join(arrays)}.")
+    points, kinds, ids = (arrays[name] for name in ("points", "labels", "ids"))
+    if points.dtype != np.int16 or points.shape != (len(kinds), STORED, 3) or len(ids) != len(kinds):
+        raise DataError(
+            f"{path} must hold {STORED} points of int16 per shape and one class and number: "
+            f"got {points.shape} of {points.dtype} for {len(kinds)} classes and {len(ids)} numbers."
+        )
+    if len(kinds) and kinds.max() >= len(CLASSES):
+        raise DataError(f"{path} has {len(CLASSES)} classes, numbered from 0: found the unknown class {kinds.max()}.")
+    return points, kinds, ids
+
+
+# Meshes
+
+
+def sample_meshes(
+    archive: Path, folder: Path, *, classes: int = 10, seed: int = 0, progress: Progress | None = None
+) -> None:
+    """Write the shapes of the official archive of meshes as the files that `load` reads, unless they are there.
+
+    1,024 points per mesh, centred on their mean and scaled to the unit sphere. A mesh gets the same points whatever
+    stands beside it in the archive.
+    """
+    shapes: dict[str, list[tuple[int, int, np.ndarray]]] = {
+        file: [] for split in COUNTS[classes] for file in _files(classes, split) if not (folder / file).exists()
+    }
+    total, done = sum(COUNTS[classes].values()), 0
+    for name, data in iterate_archive(archive, _is_mesh, most=2**34):
+        kind, split, title = PurePosixPath(name).parts[-3:]
+        if kind not in CLASSES:
+            raise DataError(f"{archive} holds {name} of the unknown class {kind!r}.")
+        file = f"modelnet{'10' if kind in CLASSES10 else '40rest'}_{split}.npz"
+        if file in shapes:
+            generator = np.random.default_rng([seed, zlib.crc32(title.encode())])
+            points = sample_surface(*off.parse(data, f"{archive}, {name}"), STORED, generator)
+            points -= points.mean(0)
+            points *= _UNITS / np.linalg.norm(points, axis=1).max()
+            number = int(PurePosixPath(title).stem.rpartition("_")[2])
+            shapes[file].append((CLASSES.index(kind), number, points.round().astype(np.int16)))
+            done += 1
+            if progress:
+                progress(done, total)
+    for file, rows in shapes.items():
+        rows.sort(key=lambda row: row[:2])
+        buffer = io.BytesIO()
+        np.savez_compressed(
+            buffer,
+            points=np.array([row[2] for row in rows], np.int16).reshape(-1, STORED, 3),
+            labels=np.array([row[0] for row in rows], np.uint8),
+            ids=np.array([row[1] for row in rows], np.uint16),
+            scale=np.float32(1 / _UNITS),
+        )
+        with new(folder / file) as path:
+            write(path, [buffer.getvalue()])
+
+
+def _is_mesh(name: str) -> bool:
+    """ModelNet10/CLASS/SPLIT/CLASS_NUMBER.off, and none of the files that a Mac adds."""
+    parts = PurePosixPath(name).parts
+    return parts[0] != "__MACOSX" and parts[-1].endswith(".off") and parts[-2:-1] in (("train",), ("test",))

@@ -1,0 +1,205 @@
+"""The Polygon File Format, .ply: clouds and meshes, as text or binary of either byte order."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from edgecond.data.formats.table import fans, is_number, named, Table
+
+_ORDERS = {"ascii": "=", "binary_little_endian": "<", "binary_big_endian": ">"}
+_WHOLE = {"char": "i1", "uchar": "u1", "short": "i2", "ushort": "u2", "int": "i4", "uint": "u4"}
+_WHOLE |= {"int8": "i1", "uint8": "u1", "int16": "i2", "uint16": "u2", "int32": "i4", "uint32": "u4"}
+_TYPES = _WHOLE | {"float": "f4", "double": "f8", "float32": "f4", "float64": "f8"}
+_CORNERS = ("vertex_indices", "vertex_index")
+
+
+@dataclass(frozen=True)
+class _Property:
+    name: str
+    kind: np.dtype
+    count: np.dtype | None = None  # of a list: the type of its length
+
+
+@dataclass(frozen=True)
+class _Element:
+    name: str
+    count: int
+    properties: list[_Property] = field(default_factory=list)
+
+
+class _Source(Protocol):
+    """Numbers one after the other, of which those before `at` have been read."""
+
+    at: int
+
+    def take(self, kind: np.dtype, count: int) -> np.ndarray:
+        """The next numbers."""
+
+    def table(self, properties: list[_Property], lengths: list[int], count: int) -> list[np.ndarray] | None:
+        """The next rows if the lists in all of them have these lengths: a column or a matrix for each property."""
+
+
+def read(data: bytes) -> Table:
+    """The numbers of each vertex, and the faces if there are any."""
+    text, elements, body = _header(data)
+    source: _Source = _Words(body, data[: len(data) - len(body)].count(b"\n")) if text else _Bytes(body)
+    wanted = {element.name for element in elements} & {"vertex", "face"}
+    found: dict[str, dict[str, Any]] = {}
+    for element in elements:
+        if not wanted <= found.keys():
+            found[element.name] = _values(source, element)
+    vertices = found.get("vertex", {})
+    columns = named((name, np.array(rows)) for name, rows in vertices.items() if np.ndim(rows[:1]) == 1)
+    polygons = [rows for name, rows in found.get("face", {}).items() if name in _CORNERS]
+    return Table(columns, fans(polygons[0]) if polygons else fans([]))
+
+
+def write(columns: Mapping[str, np.ndarray], comments: Sequence[str] = ()) -> bytes:
+    """A binary file of a cloud with these columns, x, y and z among them; whole numbers have 4 bytes, others 8."""
+    kinds = {name: "i4" if column.dtype.kind in "iu" else "f8" for name, column in columns.items()}
+    rows = np.empty(len(columns["x"]), np.dtype([(name, f"<{kind}") for name, kind in kinds.items()]))
+    for name, column in columns.items():
+        rows[name] = column
+    header = [
+        "ply",
+        "format binary_little_endian 1.0",
+        *[f"comment {' '.join(comment.split())}" for comment in comments],
+        f"element vertex {len(rows)}",
+        *[f"property {'int' if kind == 'i4' else 'double'} {name}" for name, kind in kinds.items()],
+        "end_header",
+    ]
+    return "".join(f"{line}\n" for line in header).encode("ascii", "backslashreplace") + rows.tobytes()
+
+
+def _header(data: bytes) -> tuple[bool, list[_Element], bytes]:
+    """Whether the numbers are text, the elements, and the bytes after the header."""
+    first = re.match(rb"ply[ \t]*(\r\n|\n|\r)", data)
+    last = first and re.compile(rb"[\r\n]end_header[ \t]*" + first[1]).search(data, 0, 2**20)
+    if not first or not last:
+        raise ValueError("it must begin with the header of a PLY file, from ply to end_header, and does not")
+    order = ""
+    elements: list[_Element] = []
+    for line, row in enumerate(data[: last.start()].decode("latin-1").split(first[1].decode()), 1):
+        match row.split():
+            case ["format", form, _] if form in _ORDERS and not order:
+                order = _ORDERS[form]
+            case ["element", name, count] if order and count.isdecimal():
+                elements.append(_Element(name, int(count)))
+            case ["property", kind, name] if elements and kind in _TYPES:
+                elements[-1].properties.append(_Property(name, np.dtype(order + _TYPES[kind])))
+            case ["property", "list", count, kind, name] if elements and kind in _TYPES and count in _WHOLE:
+                length = np.dtype(order + _TYPES[count])
+                elements[-1].properties.append(_Property(name, np.dtype(order + _TYPES[kind]), length))
+            case [] | ["ply" | "comment" | "obj_info", *_]:
+                pass
+            case _:
+                raise ValueError(f"line {line} must be of the header of a PLY file, and is {row[:40]!r}")
+    for element in elements:
+        if len({each.name for each in element.properties}) < len(element.properties):
+            raise ValueError(f"the properties of its element {element.name!r} must have different names")
+    return order == "=", elements, data[last.end() :]
+
+
+def _values(source: _Source, element: _Element) -> dict[str, Any]:
+    """All of an element. Lists are the rows of a matrix where they are equally long, as nearly always."""
+    names = [each.name for each in element.properties]
+    if not element.properties or not element.count:
+        return dict.fromkeys(names, np.empty(0))
+    start = source.at
+    lengths = [np.size(_next(source, each)) for each in element.properties]
+    source.at = start
+    columns = source.table(element.properties, lengths, element.count)
+    if columns is None:
+        source.at = start  # row by row: when the file ends before the rows do, this ends too
+        rows = [[_next(source, each) for each in element.properties] for _ in range(element.count)]
+        return dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
+    return dict(zip(names, columns, strict=True))
+
+
+def _next(source: _Source, each: _Property) -> Any:
+    if each.count is None:
+        return source.take(each.kind, 1)[0]
+    return source.take(each.kind, int(source.take(each.count, 1)[0])).tolist()
+
+
+class _Bytes:
+    """Numbers in binary."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data, self.at = data, 0
+
+    def take(self, kind: np.dtype, count: int) -> np.ndarray:
+        size = self._checked(kind.itemsize * count)
+        self.at += size
+        return np.frombuffer(self.data, kind, count, self.at - size)
+
+    def table(self, properties: list[_Property], lengths: list[int], count: int) -> list[np.ndarray] | None:
+        self._checked(sum((each.count or each.kind).itemsize for each in properties) * count)
+        record = np.dtype(
+            [
+                (str(k), [("length", each.count or "V0"), ("value", each.kind, (length,) if each.count else ())])
+                for k, (each, length) in enumerate(zip(properties, lengths, strict=True))
+            ]
+        )
+        if record.itemsize * count > len(self.data) - self.at:
+            return None
+        rows = self.take(record, count)
+        for k, length in enumerate(lengths):
+            if properties[k].count and (rows[str(k)]["length"] != length).any():
+                return None
+        return [rows[str(k)]["value"] for k in range(len(properties))]
+
+    def _checked(self, size: int) -> int:
+        if not 0 <= size <= len(self.data) - self.at:
+            raise ValueError(f"it is cut short: {size:,} bytes must follow, and {len(self.data) - self.at:,} do")
+        return size
+
+
+class _Words:
+    """Numbers in text, which begins after some `lines`."""
+
+    def __init__(self, data: bytes, lines: int) -> None:
+        self.data, self.lines = data, lines
+        self.words, self.at = data.split(), 0
+
+    def take(self, kind: np.dtype, count: int) -> np.ndarray:
+        self._check(count)
+        words = self.words[self.at : self.at + count]
+        self.at += count
+        try:
+            return np.array(words, np.float64 if kind.kind == "f" else np.int64)
+        except (ValueError, OverflowError):
+            raise self._wrong(words, float if kind.kind == "f" else int) from None
+
+    def table(self, properties: list[_Property], lengths: list[int], count: int) -> list[np.ndarray] | None:
+        self._check(len(properties) * count)
+        ends = np.cumsum([length + (each.count is not None) for each, length in zip(properties, lengths, strict=True)])
+        if ends[-1] * count > len(self.words) - self.at:
+            return None
+        rows = self.take(np.dtype("f8"), int(ends[-1]) * count).reshape(count, -1)
+        columns = []
+        for each, length, end in zip(properties, lengths, ends, strict=True):
+            if each.count is not None and (rows[:, end - length - 1] != length).any():
+                return None
+            columns.append(rows[:, end - 1] if each.count is None else rows[:, end - length : end])
+        return columns
+
+    def _check(self, count: int) -> None:
+        if not 0 <= count <= len(self.words) - self.at:
+            raise ValueError(f"it is cut short: {count:,} numbers must follow, and {len(self.words) - self.at:,} do")
+
+    def _wrong(self, words: list[bytes], number: type) -> ValueError:
+        """Which of the words just read is none of the numbers there should be, and in which line."""
+        bad = next((k for k, word in enumerate(words) if not is_number(word, number)), 0)
+        line, left = self.lines, self.at - len(words) + bad
+        for row in self.data.splitlines():
+            line, left = line + 1, left - len(row.split())
+            if left < 0:
+                break
+        what = "numbers" if number is float else "whole numbers"
+        return ValueError(f"line {line} must hold {what}, and holds {words[bad][:20].decode('latin-1')!r}")

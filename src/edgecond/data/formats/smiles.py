@@ -1,0 +1,395 @@
+r"""Molecules from SMILES, as graphs whose edge labels are kinds of bonds: a chemist's own data.
+
+The encoding is fixed, so that a network meets new molecules in the form of those it was trained on. It is the usual
+one, of MoleculeNet (Wu et al. 2018), OGB (Hu et al. 2020) and Chemprop (Heid et al. 2024):
+
+| part of `Graphs` | holds |
+|---|---|
+| `vertex_labels` | the element: the first four rows of the periodic table and iodine, as in Chemprop, or another |
+| `vertex_attributes` | 0 or 1 for each of `ATTRIBUTES`: bonds, charge, hydrogens, hybridisation, ... |
+| `edge_labels` | the kind of the bond, one of `BONDS`: its order, and whether it is conjugated, in a ring, E or Z |
+
+Chirality is R or S, and double bonds E or Z, by the rules of Cahn, Ingold and Prelog: RDKit's own tags, clockwise or
+not, depend on the order in which a SMILES happens to list the atoms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, islice, product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Int
+from numpy import ndarray as Array
+
+from edgecond.data.formats.columns import form_of, interpret, read_csv, records, Table, Task
+from edgecond.data.graphs import Graphs
+from edgecond.errors import DataError, listed
+from edgecond.files import digest, sha256
+
+COLUMNS = ("smiles", "canonical_smiles", "structure")
+"""What the column of SMILES is called, in small or capital letters; the first of these that is there."""
+
+ELEMENTS = (0, *range(1, 37), 53)
+"""Atomic numbers of the vertex labels; 0 stands for every other element."""
+
+_CHOICES: dict[str, tuple[object, ...]] = {
+    "degree": tuple(range(6)),  # neighbours, hydrogens included
+    "charge": tuple(range(-2, 3)),
+    "hydrogens": tuple(range(5)),
+    "hybridisation": ("S", "SP", "SP2", "SP2D", "SP3", "SP3D", "SP3D2"),
+    "chirality": ("none", "R", "S", "r", "s"),  # small: a centre that a mirror does not change
+}
+ATTRIBUTES = (
+    *(f"{what} {choice}" for what, choices in _CHOICES.items() for choice in (*choices, "other")),
+    "aromatic",
+    "in a ring",
+)
+"""What each column of the vertex attributes says of an atom; one of each group of choices holds."""
+
+_ORDERS = {"SINGLE": 1, "DOUBLE": 2, "TRIPLE": 3}
+_AROMATIC, _OTHER = 4110, 0
+BONDS = (
+    _OTHER,
+    *(1000 + 100 * conjugated + 10 * ring for conjugated, ring in product((0, 1), repeat=2)),
+    *(2000 + 100 * conjugated + 10 * ring + stereo for conjugated, ring, stereo in product((0, 1), (0, 1), (0, 1, 2))),
+    *(3000 + 100 * conjugated + 10 * ring for conjugated, ring in product((0, 1), repeat=2)),
+    _AROMATIC,
+)
+"""Kinds of bonds as four digits: order (4 aromatic), conjugated, in a ring, stereo (1 E, 2 Z); 0 for dative and others.
+
+2101 is a conjugated double bond in no ring with its higher ranks on opposite sides, as in (E)-penta-1,3-diene.
+"""
+
+_MOST_COMPARISONS = 10_000  # of branches that rank the neighbours of a centre; a protein needs some hundreds
+_SHOWN = 60  # characters of a SMILES in a sentence
+
+
+@dataclass(frozen=True, eq=False)
+class Molecules:
+    """Molecules of a table, with what to predict of them.
+
+    Attributes:
+        graphs: The molecules in the order of their rows. Their `ys` are all 0: `targets` says what to predict.
+        targets: A column for each target, NaN where the table is blank: a quantity, or the number of a class.
+        target_names: Name of each target.
+        classes: Names of the classes of each target; none for regression.
+        smiles: SMILES of each molecule, as the table has it.
+        rows: Row of each molecule in the table, as a spreadsheet shows it: the header is row 1.
+        skipped: Rows that hold no molecule, each with a sentence that says why.
+        groups: What the table says of each molecule in a column of groups; empty without one.
+    """
+
+    graphs: Graphs
+    targets: Float[Array, "n t"]
+    target_names: tuple[str, ...]
+    classes: tuple[tuple[str, ...], ...]
+    smiles: tuple[str, ...]
+    rows: Int[Array, " n"]
+    skipped: list[tuple[int, str]]
+    groups: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.smiles)
+
+    @property
+    def tasks(self) -> tuple[Task, ...]:
+        """Whether each target is a matter of classification or of regression."""
+        return tuple("classification" if names else "regression" for names in self.classes)
+
+    def without_class(self, index: int) -> str:
+        """What to say of a molecule whose class must be known and is not."""
+        return (
+            f"column {self.target_names[0]!r} must tell the class of every molecule: row {self.rows[index]} is blank. "
+            "Remove such rows."
+        )
+
+
+def read(
+    path: str | Path,
+    *,
+    smiles: str | None = None,
+    target: str | Sequence[str] | None = None,
+    task: Task | None = None,
+    largest: bool = False,
+    group: str | None = None,
+) -> Molecules:
+    """The molecules of a CSV file. Rows that hold none are left out and reported, never fatal.
+
+    Args:
+        path: A table that `read_csv` reads.
+        smiles: The column of SMILES; one of `COLUMNS` otherwise.
+        target: Columns to predict; `()` for none, as in a table of new molecules.
+        task: What all targets are; derived by `interpret` from the fields of each otherwise.
+        largest: Keep only the largest component of a molecule, without its salts and solvents.
+        group: A column that says which molecules belong together, as a laboratory or a batch.
+    """
+    table = read_csv(Path(path))
+    column = _smiles_column(table.path, table.header) if smiles is None else smiles
+    texts = table.column(column)
+    if target is None:
+        known = [name for name in table.numeric() if name != column]
+        raise DataError(
+            f"{table.path} needs columns to predict: set target to some of {listed(known)}, which hold numbers."
+            if known
+            else f"{table.path} needs columns to predict: set target to some of {listed(table.header)}."
+        )
+    names = (target,) if isinstance(target, str) else tuple(dict.fromkeys(target))  # once, if asked twice
+    columns = [table.column(name) for name in names]
+    grouping = table.column(group) if group else None
+    graphs, unread = featurise(texts, largest=largest)
+    skipped = sorted([*table.uneven, *((table.numbers[index], sentence) for index, sentence in unread)])
+    if not len(graphs):
+        found = f"row {skipped[0][0]} says: {skipped[0][1]}" if skipped else "it has no rows."
+        raise DataError(f"{table.path} must hold a molecule in its column {column!r}: {found}")
+    bad = {index for index, _ in unread}
+    kept = [index for index in range(len(texts)) if index not in bad]
+    rows = np.array([table.numbers[index] for index in kept], np.int64)
+    targets, classes = np.empty((len(kept), len(names))), []
+    for t, (name, fields) in enumerate(zip(names, columns, strict=True)):
+        where = f"{table.path}, column {name!r}"
+        chosen = [fields[index] for index in kept]
+        targets[:, t], found_classes = interpret(where, chosen, rows.tolist(), task=task, comma=table.comma)
+        classes.append(found_classes)
+    parts = {"targets": targets.astype("<f8").tobytes(), "names": repr((names, classes)).encode()}
+    whole = digest({"graphs": graphs.digest, **{part: sha256(data) for part, data in parts.items()}})
+    return Molecules(
+        replace(graphs, name=table.path.name.removesuffix(".gz").removesuffix(".csv"), digest=whole),
+        targets,
+        names,
+        tuple(classes),
+        tuple(texts[index] for index in kept),
+        rows,
+        skipped,
+        tuple(grouping[index] for index in kept) if grouping else (),
+    )
+
+
+def iterate(path: Path, *, smiles: str | None = None, size: int = 1024) -> Iterator[Molecules]:
+    """The new molecules of a CSV file, of which nothing is known, some rows at a time: memory is that of `size` rows.
+
+    Args:
+        path: A table that `read_csv` reads.
+        smiles: The column of SMILES; one of `COLUMNS` otherwise.
+        size: Rows that are read together; their molecules may be none.
+    """
+    form = form_of(path)
+    column = _smiles_column(path, form.header) if smiles is None else smiles
+    rows = records(form)
+    while some := list(islice(rows, size)):
+        even = [(number, record) for number, record in some if not form.uneven(record)]
+        numbers = tuple(number for number, _ in even)
+        texts = Table(path, form.header, tuple(record for _, record in even), numbers, ()).column(column)
+        graphs, unread = featurise(texts)
+        bad = {index for index, _ in unread}
+        kept = [index for index in range(len(texts)) if index not in bad]
+        uneven = [(number, wrong) for number, record in some if (wrong := form.uneven(record))]
+        yield Molecules(
+            graphs,
+            np.zeros((len(kept), 0)),
+            (),
+            (),
+            tuple(texts[index] for index in kept),
+            np.array([numbers[index] for index in kept], np.int64),
+            sorted([*uneven, *((numbers[index], sentence) for index, sentence in unread)]),
+        )
+
+
+def _smiles_column(path: Path, header: Sequence[str]) -> str:
+    by_name = {name.lower(): name for name in reversed(header)}
+    for name in COLUMNS:
+        if name in by_name:
+            return by_name[name]
+    raise DataError(
+        f"{path} has no column called {', '.join(COLUMNS[:-1])} or {COLUMNS[-1]}: its first line names "
+        f"{listed(header)}. Set smiles to the one that holds the molecules."
+    )
+
+
+# Molecules become graphs
+
+
+def featurise(smiles: Sequence[str], *, largest: bool = False) -> tuple[Graphs, list[tuple[int, str]]]:
+    """Molecules as graphs in the fixed encoding, and what was skipped: its number, from 0, and a sentence.
+
+    Vertices are the atoms that RDKit keeps: hydrogens are counted by their neighbour, but for those with a role of
+    their own, as in hydrogen or with an isotope. Components of a salt stay side by side in one graph.
+
+    Args:
+        smiles: One text for each molecule.
+        largest: Keep only the largest component of each molecule, the first of several.
+    """
+    if isinstance(smiles, str):
+        raise DataError(f"molecules are a list of SMILES: got the text {smiles[:_SHOWN]!r} alone. Put it into a list.")
+    kinds: dict[tuple[object, ...], int] = {}  # of atoms: a dataset of thousands of molecules has some hundred
+    atoms: list[int] = []
+    bonds: list[tuple[int, int, int]] = []
+    sizes, counts, skipped = [], [], []
+    with _silence():
+        for index, text in enumerate(smiles):
+            try:
+                molecule = parse(text, largest=largest)
+            except DataError as error:
+                skipped.append((index, str(error)))
+                continue
+            n, count = molecule.GetNumAtoms(), molecule.GetNumBonds()
+            stereo = any(sign in text for sign in "@/\\")
+            if stereo:
+                _rank(molecule)
+            # By index, which is faster than GetAtoms() and GetBonds().
+            described = (_atom(molecule.GetAtomWithIdx(i), stereo) for i in range(n))
+            atoms += [kinds.setdefault(kind, len(kinds)) for kind in described]
+            bonds += [_bond(molecule.GetBondWithIdx(e), stereo) for e in range(count)]
+            sizes.append(n)
+            counts.append(count)
+    return _packed(list(kinds), atoms, bonds, sizes, counts), skipped
+
+
+def parse(smiles: str, *, largest: bool = False) -> Any:
+    """RDKit's molecule of one SMILES; what is none, or has an atom of no element, is a sentence."""
+    chem = _rdkit()
+    from rdkit.Chem.rdqueries import AtomNumEqualsQueryAtom
+
+    if not isinstance(smiles, str):
+        raise DataError(f"a molecule must be a text: got {type(smiles).__name__}.")
+    words = smiles.split(maxsplit=1)
+    if not words:
+        raise DataError("the SMILES is empty.")
+    shown = repr(smiles.strip()[:_SHOWN])
+    if len(words) > 1 and not words[1].startswith("|"):  # where an extension (CXSMILES) begins, which is not read
+        raise DataError(f"a SMILES has no spaces: found {shown}.")
+    with _silence():
+        try:
+            molecule = chem.MolFromSmiles(words[0]) if words[0].isascii() else None
+        except RuntimeError:  # a check within RDKit that fails
+            raise DataError(f"{shown} is not a molecule that RDKit can read.") from None
+        if molecule is None:
+            raise DataError(f"{shown} is not a molecule that RDKit can read{_reason(words[0])}.")
+        if largest and (components := chem.GetMolFrags(molecule, asMols=True)):
+            molecule = max(components, key=lambda component: component.GetNumAtoms())
+    if not molecule.GetNumAtoms() or len(molecule.GetAtomsMatchingQuery(AtomNumEqualsQueryAtom(0))):
+        raise DataError(f"a molecule must have atoms of known elements: found a wildcard or none in {shown}.")
+    return molecule
+
+
+def _reason(smiles: str) -> str:
+    """What RDKit says of the chemistry of a SMILES whose grammar is right, in parentheses."""
+    chem = _rdkit()
+    molecule = chem.MolFromSmiles(smiles, sanitize=False) if smiles.isascii() else None
+    problems = chem.DetectChemistryProblems(molecule) if molecule is not None else ()
+    return f" ({problems[0].Message().strip()})" if problems else ""
+
+
+def _rank(molecule: Any) -> None:
+    """Label centres R or S and double bonds E or Z; none of them where the branches to compare are too many."""
+    from rdkit.Chem.rdCIPLabeler import AssignCIPLabels
+
+    def clear() -> None:
+        for part in (*molecule.GetAtoms(), *molecule.GetBonds()):
+            part.ClearProp("_CIPCode")
+
+    clear()  # of the labels that RDKit gives by older rules while it reads
+    try:
+        AssignCIPLabels(molecule, maxRecursiveIterations=_MOST_COMPARISONS)
+    except RuntimeError:
+        clear()  # which parts have a label by now depends on their order
+
+
+def _atom(atom: Any, stereo: bool) -> tuple[object, ...]:
+    """Element, the choices of `_CHOICES`, aromatic, in a ring."""
+    centre = stereo and atom.GetChiralTag().name != "CHI_UNSPECIFIED"
+    return (
+        atom.GetAtomicNum(),
+        atom.GetTotalDegree(),
+        atom.GetFormalCharge(),
+        atom.GetTotalNumHs(),
+        atom.GetHybridization().name,
+        _label(atom) if centre else "none",
+        atom.GetIsAromatic(),
+        atom.IsInRing(),
+    )
+
+
+def _bond(bond: Any, stereo: bool) -> tuple[int, int, int]:
+    """Its ends and its kind."""
+    name, kind = bond.GetBondType().name, _OTHER
+    if name == "AROMATIC":
+        kind = _AROMATIC
+    elif order := _ORDERS.get(name):
+        kind = 1000 * order + 100 * bond.GetIsConjugated() + 10 * bond.IsInRing()
+        if stereo and order == 2:
+            kind += {"E": 1, "Z": 2}.get(_label(bond).upper(), 0)
+    return bond.GetBeginAtomIdx(), bond.GetEndAtomIdx(), kind
+
+
+def _label(part: Any) -> str:
+    return part.GetProp("_CIPCode") if part.HasProp("_CIPCode") else "other"
+
+
+def _packed(
+    kinds: list[tuple[object, ...]],
+    atoms: list[int],
+    bonds: list[tuple[int, int, int]],
+    sizes: list[int],
+    counts: list[int],
+) -> Graphs:
+    """Graphs of these sizes, with both directions of each bond, sorted by target and then by source."""
+    attributes = np.array([_attributes(kind) for kind in kinds], np.float32).reshape(-1, len(ATTRIBUTES))
+    elements = np.array([ELEMENTS.index(kind[0]) if kind[0] in ELEMENTS else 0 for kind in kinds], np.int64)
+    one, two, kind = np.array(bonds, np.int64).reshape(-1, 3).T
+    graph = np.tile(np.repeat(np.arange(len(counts)), counts), 2)
+    source, target = np.append(one, two), np.append(two, one)
+    order = np.lexsort((source, target, graph))
+    numbers = np.array(atoms, np.int64)
+    arrays = {
+        "vertex_pointer": np.append(0, np.cumsum(np.array(sizes, np.int64))),
+        "edge_pointer": np.append(0, 2 * np.cumsum(np.array(counts, np.int64))),
+        "source": source[order],
+        "target": target[order],
+        "vertex_labels": elements[numbers],
+        "vertex_attributes": attributes[numbers],
+        "edge_labels": np.tile(np.searchsorted(BONDS, kind), 2)[order].astype(np.int64),
+    }
+    return Graphs(
+        "molecules",
+        ys=np.zeros(len(sizes), np.int64),
+        classes=np.zeros(0, np.int64),
+        vertex_values=np.array(ELEMENTS),
+        edge_values=np.array(BONDS),
+        edge_attributes=np.zeros((2 * len(bonds), 0)),
+        attributes=np.zeros((len(sizes), 0)),
+        digest=digest(
+            {name: sha256(array.astype(array.dtype.newbyteorder("<")).tobytes()) for name, array in arrays.items()}
+        ),
+        **arrays,
+    )
+
+
+def _attributes(kind: tuple[object, ...]) -> list[bool]:
+    _, *chosen, aromatic, ring = kind
+    groups = (
+        [*(choice == value for choice in choices), value not in choices]
+        for value, choices in zip(chosen, _CHOICES.values(), strict=True)
+    )
+    return [*chain.from_iterable(groups), bool(aromatic), bool(ring)]
+
+
+def _rdkit() -> Any:
+    try:
+        from rdkit import Chem
+    except ImportError:
+        raise DataError(
+            "molecules need RDKit, which is not installed. Run `pip install 'edgecond[molecules]'`."
+        ) from None
+    return Chem
+
+
+def _silence() -> Any:
+    """A context in which RDKit writes nothing to the terminal."""
+    _rdkit()
+    from rdkit.rdBase import BlockLogs
+
+    return BlockLogs()

@@ -1,0 +1,141 @@
+"""Spielman and Srivastava's sparsification: edges drawn by effective resistance, the only randomness (Section 3.5)."""
+
+from __future__ import annotations
+
+from math import log, sqrt
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float, Int
+from numpy import ndarray as Array
+from scipy.sparse import csc_array, csr_array
+from scipy.sparse.linalg import splu, SuperLU
+
+from edgecond.data.pyramid.kron.matrices import edges, Entries, first_vertex, laplacian, pieces, symmetric, Weights
+
+TRIES = 10
+"""Draws until a sparsified graph is connected, as in GSPBox."""
+EXACT = 5000
+"""Vertices of a sparse graph above which resistances are estimated: all columns of the inverse then take seconds."""
+PROJECTIONS = 256
+r"""Random directions of that estimate, whose relative standard deviation is $\sqrt{2 / 256} = 9\%$."""
+COLUMNS = 32
+"""Right-hand sides that are solved for together."""
+
+
+class Shares(NamedTuple):
+    """A connected component, its edges between $i$ and $j$, and how likely each of them is to be drawn."""
+
+    vertices: Int[Array, " n"]
+    i: Int[Array, " m"]
+    j: Int[Array, " m"]
+    weights: Float[Array, " m"]
+    share: Float[Array, " m"]
+
+
+def sparsify(weights: Weights, epsilon: float, rng: np.random.Generator, *, tries: int = TRIES) -> Weights:
+    r"""Spielman and Srivastava: $q$ edges drawn with replacement, in proportion to $w_e R_e$.
+
+    An edge drawn $c_e$ times has the new weight $c_e w_e / (q p_e)$, with $p_e = w_e R_e / (n - 1)$ by Foster's
+    theorem; so the expected Laplacian of one draw is that of the graph, and would be for any other $p$.
+
+    Details are those of GSPBox, here for each component of $n$ vertices: $q = 0.16\, n \ln n / \epsilon^2$, rounded,
+    where $\epsilon$ is at least $2/\sqrt{n}$ and at most one. If the component falls apart, all is drawn again after
+    halving the distance of $\epsilon$ from $1/\sqrt{n}$; the last draw stands whatever it is. Components of one or two
+    vertices stay as they are. Others do not, however few edges they have: even a tree gets new weights. (GSPBox refuses
+    an $\epsilon$ above one, so components of three; its translation PyGSP takes one instead, and so do we.)
+
+    Args:
+        weights: The graph.
+        epsilon: Precision: the larger, the fewer edges remain.
+        rng: Source of the samples.
+        tries: Draws at most.
+    """
+    return sparsified(shares(weights), epsilon, rng, tries=tries)
+
+
+def shares(weights: Weights) -> list[Shares]:
+    """What `sparsify` knows before it draws: $p_e$, component by component."""
+    found = []
+    for vertices, graph in pieces(weights):
+        i, j, w = edges(graph)
+        # Rounded, since numpy draws differently below and above 1/2, which bridges and symmetric graphs meet but for
+        # the last digits: four of them where weights range over four orders of magnitude.
+        share = (w * resistances(graph, i, j)).round(9) if len(vertices) > 2 else w
+        found.append(Shares(vertices, i, j, w, share / share.sum()))
+    return found
+
+
+def sparsified(parts: list[Shares], epsilon: float, rng: np.random.Generator, *, tries: int = TRIES) -> Weights:
+    """`sparsify`, where the shares are known."""
+    i, j, weights = zip(*(_drawn(part, epsilon, rng, tries) for part in parts), strict=True)
+    n = sum(len(part.vertices) for part in parts)
+    return symmetric(n, np.concatenate(i), np.concatenate(j), np.concatenate(weights))
+
+
+def resistances(weights: Weights, i: Int[Array, " p"], j: Int[Array, " p"]) -> Float[Array, " p"]:
+    r"""Effective resistances between the vertices $i$ and $j$ of a connected graph.
+
+    $R_{ij} = g_{ii} + g_{jj} - 2 g_{ij}$ with $g$ the inverse of $L$ after vertex 0 was wired to earth: $s$, the mean
+    degree, is added to $L_{00}$. A sparse graph has a sparse factor, which yields $g$ a few columns at a time, in
+    $O(n)$ memory.
+
+    Sparse graphs of more than `EXACT` vertices have $R_{ij} \approx |z_i - z_j|^2$ with rows $z$ of
+    $g B^T W^{1/2} Q$, where $B$ holds a row $e_i - e_j$ for each edge, $W$ the weights, and $Q$ columns of random signs
+    over the square root of their number, `PROJECTIONS`. The signs come from a fixed seed: equal graphs have equal
+    estimates.
+    """
+    n = weights.shape[0]
+    grounded = laplacian(weights)
+    grounded[0, 0] += weights.sum() / n or 1
+    if isinstance(weights, Array):
+        g = np.linalg.inv(grounded)
+        own = g.diagonal()
+        return np.maximum(own[i] + own[j] - 2 * g[i, j], 0)
+    factor = splu(csc_array(grounded), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0, options={"SymmetricMode": True})
+    return _estimated(factor, weights, i, j) if n > EXACT else _solved(factor, n, i, j)
+
+
+def _drawn(part: Shares, epsilon: float, rng: np.random.Generator, tries: int) -> Entries:
+    """The edges of one component that remain."""
+    vertices, i, j, weights, share = part
+    n = len(vertices)
+    if n < 3:
+        return vertices[i], vertices[j], weights
+    least = 1 / sqrt(n)
+    epsilon = min(max(epsilon, 2 * least), 1)
+    for _ in range(tries):
+        q = max(round(0.16 * n * log(n) / epsilon**2), 1)
+        count = rng.multinomial(q, share)
+        some = np.flatnonzero(count)
+        if len(some) >= n - 1 and not first_vertex(i[some], j[some], n).any():
+            break
+        epsilon -= (epsilon - least) / 2
+    return vertices[i[some]], vertices[j[some]], count[some] * weights[some] / (q * share[some])
+
+
+def _solved(factor: SuperLU, n: int, i: Array, j: Array) -> Array:
+    """Resistances from all columns of $g$."""
+    own, mutual = np.empty(n), np.empty(len(i))
+    order = np.argsort(i, kind="stable")
+    bounds = np.searchsorted(i[order], np.arange(0, n + COLUMNS, COLUMNS))
+    for start, first, last in zip(range(0, n, COLUMNS), bounds, bounds[1:], strict=False):
+        columns = np.arange(start, min(start + COLUMNS, n))
+        g = factor.solve(np.eye(n, len(columns), -start))
+        own[columns] = g[columns, columns - start]
+        some = order[first:last]
+        mutual[some] = g[j[some], i[some] - start]
+    return np.maximum(own[i] + own[j] - 2 * mutual, 0)
+
+
+def _estimated(factor: SuperLU, weights: csr_array, i: Array, j: Array) -> Array:
+    """Resistances from projections."""
+    head, tail, w = edges(weights)
+    n, m = weights.shape[0], len(w)
+    ends = np.append(head, tail), np.tile(np.arange(m), 2)
+    currents = csr_array((np.append(np.sqrt(w), -np.sqrt(w)), ends), shape=(n, m))  # B^T W^(1/2)
+    rng, total = np.random.default_rng(0), np.zeros(len(i))
+    for _ in range(0, PROJECTIONS, COLUMNS):
+        z = factor.solve(currents @ rng.choice([-1.0, 1.0], (m, COLUMNS)))
+        total += np.square(z[i] - z[j]).sum(1)
+    return total / PROJECTIONS

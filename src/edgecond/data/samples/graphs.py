@@ -1,0 +1,159 @@
+"""Samples of general graphs, gathered by array operations from pyramids that are packed side by side (Section 3.5)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import torch
+from jaxtyping import Int
+from numpy import ndarray as Array
+
+from edgecond.data.graphs import gathered, GraphExamples, Graphs
+from edgecond.data.labels import kron_labels, label_graph
+from edgecond.data.samples import Indices
+from edgecond.graph import Graph, Labels, Pyramid, Sample
+
+
+@dataclass(frozen=True, eq=False)
+class PackedLevel:
+    """The level $G^{(h)}$ of many pyramids in flat arrays. Every vertex has a self-connection.
+
+    Attributes:
+        sizes: Vertices of each graph.
+        degree: $|N(i)|$ of each vertex.
+        source: Vertex $j$ of each edge, counted from 0 within its graph; edges are sorted by target.
+        values: Of each edge: the number of its category, or its weight.
+        pool_map: $M^{(h+1)}$: of each vertex the one of the next level, counted from 0 within its graph; empty at last.
+    """
+
+    sizes: Int[Array, " graphs"]
+    degree: Int[Array, " n"]
+    source: Int[Array, " m"]
+    values: Array
+    pool_map: Int[Array, " n"]
+
+    @cached_property
+    def vertex_pointer(self) -> Int[Array, " graphs+1"]:
+        """Where the vertices of each graph begin."""
+        return _pointer(self.sizes)
+
+    @cached_property
+    def edge_pointer(self) -> Int[Array, " graphs+1"]:
+        """Where the edges of each graph begin."""
+        return _pointer(self.degree)[self.vertex_pointer]
+
+
+@dataclass(frozen=True, eq=False)
+class Pyramids:
+    """The pyramids of all graphs of a dataset, several of each.
+
+    Attributes:
+        graphs: The dataset.
+        copies: Pyramids of each graph, which differ in their sparsification.
+        levels: $G^{(0)}$, which all copies share and whose values are categories, then $G^{(1)}$ and so on, whose
+            values are weights, with copy $c$ of graph $g$ at `g * copies + c`.
+        digest: Sum of the contents, for the records: equal digests, equal pyramids.
+    """
+
+    graphs: Graphs
+    copies: int
+    levels: tuple[PackedLevel, ...]
+    digest: str
+
+    def sample(
+        self,
+        graphs: Int[Array, " b"],
+        copies: Int[Array, " b"],
+        labelling: str = "given",
+        *,
+        attributes: bool = False,
+    ) -> Sample:
+        """Some pyramids as one sample.
+
+        Args:
+            graphs: The graph of each, by its number in the dataset.
+            copies: The copy of each.
+            labelling: Of `GRAPH_LABELLINGS`.
+            attributes: Append the vertex attributes to the signal, which is of vertex labels otherwise, and those of
+                edges to the labels of level 0, with zeros for self-connections.
+        """
+        chosen = [graphs * self.copies + copies if h else graphs for h in range(len(self.levels))]
+        parts = [gathered(level.vertex_pointer, rows) for level, rows in zip(self.levels, chosen, strict=True)]
+        found = [label_graph(labelling, self._graph(h, rows, *parts[h], attributes)) for h, rows in enumerate(chosen)]
+        pool_maps = [
+            torch.from_numpy(level.pool_map[vertices] + np.repeat(coarser[:-1], np.diff(begin)))
+            for level, (begin, vertices), (coarser, _) in zip(self.levels, parts, parts[1:], strict=False)
+        ]
+        inside = parts[0][1]
+        x = self._one_hot[torch.from_numpy(self.graphs.vertex_labels[inside])]
+        if attributes:
+            x = torch.cat([x, torch.from_numpy(self.graphs.vertex_attributes[inside]).to(x.dtype)], dim=1)
+        return Sample(x, Pyramid(tuple(found), tuple(pool_maps)), torch.from_numpy(self.graphs.ys[graphs]))
+
+    def _graph(self, h: int, chosen: Array, begin: Array, vertices: Array, attributes: bool) -> Graph:
+        """$G^{(h)}$ of some pyramids with the labels that are given; vertices are counted on from graph to graph."""
+        level = self.levels[h]
+        pointer = _pointer(level.degree[vertices])
+        ends, edges = gathered(level.edge_pointer, chosen)
+        source = torch.from_numpy(level.source[edges] + np.repeat(begin[:-1], np.diff(ends)))
+        target = torch.from_numpy(np.repeat(np.arange(len(vertices)), np.diff(pointer)))
+        values = torch.from_numpy(level.values[edges])
+        labels = kron_labels(values, source, target) if h else Labels(self._categories, values)
+        if not h and attributes and self.graphs.edge_attributes.shape[1]:
+            labels = Labels(torch.cat([self._categories[values], self._edge_attributes[torch.from_numpy(edges)]], 1))
+        return Graph(source, target, torch.from_numpy(pointer), labels, torch.from_numpy(np.diff(begin)))
+
+    @cached_property
+    def _one_hot(self) -> torch.Tensor:
+        return torch.eye(max(len(self.graphs.vertex_values), 1))
+
+    @cached_property
+    def _edge_attributes(self) -> torch.Tensor:
+        """Of the edges of level 0 in their order there, where a self-connection ends those into a vertex."""
+        level, given = self.levels[0], self.graphs.edge_attributes
+        rows = torch.zeros(len(level.source), given.shape[1])
+        others = np.ones(len(rows), bool)
+        others[np.cumsum(level.degree) - 1] = False
+        rows[torch.from_numpy(others)] = torch.tensor(given, dtype=rows.dtype)
+        return rows
+
+    @cached_property
+    def _categories(self) -> torch.Tensor:
+        return torch.eye(self.graphs.s)
+
+
+@dataclass(frozen=True, eq=False)
+class GraphSource:
+    """Samples of some graphs of a dataset, each in several copies: one after the other all in the first, and so on.
+
+    Args:
+        pyramids: Of the dataset.
+        examples: Some of its graphs.
+        copies: Which copies to visit.
+        labelling: Of `GRAPH_LABELLINGS`.
+        attributes: Whether the signal has the vertex attributes too.
+    """
+
+    pyramids: Pyramids
+    examples: GraphExamples
+    copies: range
+    labelling: str = "given"
+    attributes: bool = False
+
+    def __len__(self) -> int:
+        return len(self.examples) * len(self.copies)
+
+    def sample(self, indices: Indices, epoch: int) -> Sample:
+        """These examples, which look the same in every epoch."""
+        copy, example = np.divmod(np.asarray(indices), len(self.examples))
+        graphs, copies = self.examples.numbers[example], np.asarray(self.copies)[copy]
+        found = self.pyramids.sample(graphs, copies, self.labelling, attributes=self.attributes)
+        return replace(found, y=self.examples.take(example).ys)
+
+
+def _pointer(counts: Int[Array, " rows"]) -> Int[Array, " rows+1"]:
+    pointer = np.zeros(len(counts) + 1, np.int64)
+    np.cumsum(counts, out=pointer[1:])
+    return pointer

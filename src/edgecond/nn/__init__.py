@@ -1,0 +1,1 @@
+"""The model wing: labelled pyramids become predictions."""

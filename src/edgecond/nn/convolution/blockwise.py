@@ -1,0 +1,221 @@
+"""Equation 1 block by block: F is evaluated on some edges at a time, and again in the backward pass.
+
+Nothing of the size of the edges is kept beyond the input: the low-memory mode of `factored`, and the only mode of
+`per_edge`, whose filters would not fit otherwise.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import nn, Tensor
+
+from edgecond.graph import Graph, Rows
+from edgecond.graph.segment import segment_sum
+from edgecond.nn import kernels as native
+from edgecond.nn.convolution.reduce import check_signal
+from edgecond.nn.kernels import Activations, Gradients
+
+Rule = Callable[[Tensor], Tensor]  # from the labels of a block to its filters, or to its hidden activations
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """The edges `edges` of a graph, which go into the vertices from `first` on."""
+
+    edges: slice
+    source: Tensor
+    target: Tensor  # counted from `first`
+    first: int
+    count: int
+
+    @property
+    def rows(self) -> Rows:
+        vertices = torch.arange(self.count + 1, device=self.target.device)
+        return Rows(torch.searchsorted(self.target, vertices), self.source)
+
+    def labels(self, graph: Graph, values: Tensor) -> Tensor:
+        """One row of the graph's labels per edge of this block."""
+        index = graph.labels.index
+        return values[self.edges] if index is None else values.index_select(0, index[self.edges])
+
+    def add_to_labels(self, graph: Graph, values: Tensor, rows: Tensor) -> None:
+        """The other way round: rows of this block's edges are added to those of their labels."""
+        index = graph.labels.index
+        if index is None:
+            values[self.edges] += rows
+        else:
+            values.scatter_add_(0, index[self.edges, None].expand_as(rows), rows)
+
+    def of(self, signal: Tensor) -> Tensor:
+        """The part of a signal on the vertices that belongs to this block."""
+        return signal[self.first : self.first + self.count]
+
+
+def blocks(graph: Graph, size: int) -> Iterator[Block]:
+    """All edges of the graph in order, `size` at a time; a vertex may lie in several blocks."""
+    for begin in range(0, graph.num_edges, size):
+        edges = slice(begin, min(begin + size, graph.num_edges))
+        target = graph.target[edges]
+        first, last = int(target[0]), int(target[-1])
+        yield Block(edges, graph.source[edges], target - first, first, last - first + 1)
+
+
+class FilterSum:
+    """The sum over a block given one filter per edge."""
+
+    @staticmethod
+    def add(out: Tensor, x: Tensor, theta: Tensor, weight: Tensor | None, block: Block) -> None:
+        messages = torch.bmm(theta, x[block.source][:, :, None]).squeeze(2)
+        block.of(out).add_(segment_sum(messages, block.target, block.count))
+
+    @staticmethod
+    def gradients(
+        gradient: Tensor, x: Tensor, theta: Tensor, weight: Tensor | None, block: Block, for_x: Tensor | None
+    ) -> tuple[Tensor, Tensor | None]:
+        received = block.of(gradient)[block.target]
+        if for_x is not None:
+            back = torch.bmm(received[:, None, :], theta).squeeze(1)
+            for_x.scatter_add_(0, block.source[:, None].expand_as(back), back)
+        return received[:, :, None] * x[block.source][:, None, :], None
+
+
+class DiagonalSum:
+    """The sum over a block given one weight per channel and edge."""
+
+    @staticmethod
+    def add(out: Tensor, x: Tensor, theta: Tensor, weight: Tensor | None, block: Block) -> None:
+        block.of(out).add_(segment_sum(theta * x[block.source], block.target, block.count))
+
+    @staticmethod
+    def gradients(
+        gradient: Tensor, x: Tensor, theta: Tensor, weight: Tensor | None, block: Block, for_x: Tensor | None
+    ) -> tuple[Tensor, Tensor | None]:
+        received = block.of(gradient)[block.target]
+        if for_x is not None:
+            for_x.scatter_add_(0, block.source[:, None].expand_as(received), received * theta)
+        return received * x[block.source], None
+
+
+class FactorSum:
+    """The sum over a block given the activations that blend the weight."""
+
+    @staticmethod
+    def add(out: Tensor, x: Tensor, hidden: Tensor, weight: Tensor | None, block: Block) -> None:
+        assert weight is not None
+        block.of(out).add_(native.gather(block.rows, Activations(hidden), weight, x))
+
+    @staticmethod
+    def gradients(
+        gradient: Tensor, x: Tensor, hidden: Tensor, weight: Tensor | None, block: Block, for_x: Tensor | None
+    ) -> tuple[Tensor | None, Tensor | None]:
+        assert weight is not None
+        to = Gradients(for_x, torch.empty_like(hidden), torch.empty_like(weight))
+        native.spread(block.rows, Activations(hidden), weight, block.of(gradient), x, to)
+        return to.hidden, to.weight
+
+
+Kind = type[FilterSum] | type[DiagonalSum] | type[FactorSum]
+
+
+def blockwise(
+    x: Float[Tensor, "n d_in"],
+    graph: Graph,
+    rule: Rule,
+    kind: Kind,
+    d_out: int,
+    parameters: Sequence[Tensor],
+    weight: Float[Tensor, "k d_out d_in"] | None = None,
+    *,
+    size: int,
+) -> Float[Tensor, "n d_out"]:
+    """The sum over neighbours, with `rule` evaluated on `size` labels at a time, twice.
+
+    Args:
+        x: Signal on the source vertices.
+        graph: The edges to sum over, and their labels; an index of distinct ones is looked up block by block.
+        rule: Filters, or the activations of their factors, from labels; a pure function of each label.
+        kind: Which of the two.
+        d_out: Width of the output.
+        parameters: What `rule` depends on and gradients are wanted for.
+        weight: The matrices that activations blend.
+        size: Edges per block.
+    """
+    check_signal(x, graph)
+    # A half from autocast is computed in the precision of the parameters.
+    dtype = functools.reduce(torch.promote_types, [p.dtype for p in parameters], x.dtype)
+    dtype = dtype if weight is None else torch.promote_types(dtype, weight.dtype)
+    weight = None if weight is None else weight.to(dtype)
+    return _Blockwise.apply(graph, rule, kind, d_out, size, x.to(dtype), graph.labels.values, weight, *parameters)
+
+
+class _Blockwise(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any,
+        graph: Graph,
+        rule: Rule,
+        kind: Kind,
+        d_out: int,
+        size: int,
+        x: Tensor,
+        values: Tensor,
+        weight: Tensor | None,
+        *parameters: Tensor,
+    ) -> Tensor:
+        ctx.graph, ctx.rule, ctx.kind, ctx.size = graph, rule, kind, size
+        ctx.save_for_backward(x, values, weight, *parameters)
+        out = x.new_zeros(graph.num_vertices, d_out)
+        for block in blocks(graph, size):
+            kind.add(out, x, rule(block.labels(graph, values)).to(x.dtype), weight, block)
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+        if torch.is_grad_enabled():  # torch's once_differentiable would pass this over if `gradient` is a constant
+            raise RuntimeError(
+                "a convolution that is computed block by block has no second derivative: leave low_memory off, and "
+                "give F a linear last layer, for a gradient that is differentiated again (create_graph=True)."
+            )
+        x, values, weight, *parameters = ctx.saved_tensors
+        needs_x, needs_labels, needs_weight = ctx.needs_input_grad[5:8]
+        for_x = x.new_zeros(x.shape) if needs_x else None
+        for_labels = torch.zeros_like(values) if needs_labels else None
+        for_weight = torch.zeros_like(weight) if needs_weight else None
+        learnt = [p for p, needed in zip(parameters, ctx.needs_input_grad[8:], strict=True) if needed]
+        sums = [torch.zeros_like(p) for p in learnt]
+        gradient = gradient.contiguous()
+        for block in blocks(ctx.graph, ctx.size):
+            part = block.labels(ctx.graph, values).detach().requires_grad_(needs_labels)
+            with torch.enable_grad():
+                produced = ctx.rule(part).to(x.dtype)
+            back, part_weight = ctx.kind.gradients(gradient, x, produced.detach(), weight, block, for_x)
+            if for_weight is not None:
+                for_weight += part_weight
+            inputs = [*learnt, part] if needs_labels else learnt
+            if not inputs or not produced.requires_grad:
+                continue
+            found = torch.autograd.grad(produced, inputs, back, allow_unused=True, materialize_grads=True)
+            for total, piece in zip(sums, found, strict=False):
+                total += piece
+            if for_labels is not None:
+                block.add_to_labels(ctx.graph, for_labels, found[-1])
+        learnt_sums = iter(sums)
+        by_parameter = [next(learnt_sums) if needed else None for needed in ctx.needs_input_grad[8:]]
+        return (None,) * 5 + (for_x, for_labels, for_weight, *by_parameter)
+
+
+def blockable(network: nn.Module) -> bool:
+    """Whether evaluating the network on parts of the labels, and once more, gives the same numbers."""
+    drawn = (nn.modules.dropout._DropoutNd, nn.RReLU)
+    mixed = nn.modules.batchnorm._BatchNorm  # without running statistics it mixes when evaluated, too
+    return not any(
+        (isinstance(part, drawn) and part.training)
+        or (isinstance(part, mixed) and (part.training or part.running_mean is None))
+        for part in network.modules()
+    )

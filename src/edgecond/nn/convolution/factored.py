@@ -1,0 +1,47 @@
+"""Equation 1 without forming a single filter, for filter networks whose last layer is linear."""
+
+from __future__ import annotations
+
+from jaxtyping import Float
+from torch import Tensor
+
+from edgecond.graph import Graph
+from edgecond.nn.convolution.operators import blend, Layers
+from edgecond.nn.convolution.reduce import reduced
+
+
+def factored(
+    x: Float[Tensor, "n d_in"],
+    graph: Graph,
+    hidden: Float[Tensor, "m k"],
+    weight: Float[Tensor, "k d_out d_in"],
+    reduce: str = "mean",
+    *,
+    layers: Layers = ((), ()),
+    by: str = "target",
+) -> Float[Tensor, "n d_out"]:
+    r"""Every filter is a blend of $k$ fixed matrices, so blend the neighbours instead.
+
+    The last layer of $F$ is linear, $\Theta_{ji} = \sum_k h_{ji,k} W_k$, and sums can be exchanged:
+
+    $$\sum_{j \in N(i)} \Theta_{ji}\, x_j
+      = \sum_k W_k \sum_{j \in N(i)} h_{ji,k}\, x_j
+      = \sum_{j \in N(i)} \sum_k h_{ji,k}\, (W_k x_j).$$
+
+    Exact both times. The middle form, by target, takes $m k d_{in} + n k d_{in} d_{out}$ multiply-adds, the right
+    one, by source, $m k d_{out} + n_{src} k d_{in} d_{out}$.
+
+    Args:
+        x: Signal $X^{l-1}$ on the source vertices.
+        graph: The edges $(j, i)$ to sum over.
+        hidden: Activations $h_{ji}$ entering the last layer of $F$; the labels $L(j,i)$ if there are layers.
+        weight: The matrices $W_k$ of that layer; one more than `hidden` has columns if the layer has a bias.
+        reduce: "mean" (the paper), "sum" or "max".
+        layers: Weights and biases of hidden layers with ReLUs that lead from `hidden` to the activations. They are
+            computed where they are needed, in both passes, and never stored.
+        by: The form: "target" or "source".
+
+    Returns:
+        Signal $X^l$, before the bias $b^l$.
+    """
+    return reduced(graph, reduce, lambda edges: blend(x, edges, weight, hidden, layers=layers, by=by))

@@ -1,0 +1,237 @@
+r"""The factored sum as a torch operator, with gradients of every order, for eager mode, compile and export.
+
+$$\text{blend}(x, a, W)_i = \sum_{(j,i)} \sum_c a_{ji,c} W_c\, x_j$$
+
+The activations $a_{ji}$ are given, or one-hot, or computed inside from the labels by the hidden layers of $F$. The
+backward pass computes activations and blends anew instead of keeping them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from edgecond.graph import Graph, Rows
+from edgecond.graph.segment import segment_sum
+from edgecond.nn import kernels as native
+from edgecond.nn.convolution.reduce import check_signal
+from edgecond.nn.kernels import Activations, Gradients
+from edgecond.nn.kernels import torch as twin
+
+Layers = tuple[Sequence[Tensor], Sequence[Tensor]]  # weights and biases
+
+
+def blend(
+    x: Tensor,
+    graph: Graph,
+    weight: Tensor,
+    hidden: Tensor | None = None,
+    index: Tensor | None = None,
+    layers: Layers = ((), ()),
+    *,
+    by: str,
+) -> Tensor:
+    """The factored sum of a graph, read `by` target (blend first) or by source (multiply first).
+
+    Args:
+        x: Signal on the source vertices.
+        graph: The edges.
+        weight: One matrix per channel of the activations, `(c, d_out, d_in)`.
+        hidden: Activations of each edge; labels of each edge if there are layers.
+        index: The channel of each edge instead, for one-hot activations.
+        layers: Weights and biases of the hidden layers of F.
+        by: "target" or "source".
+    """
+    check_signal(x, graph)
+    if by not in ("target", "source"):
+        raise ValueError(f"edges are read by target or by source: got {by!r}.")
+    rows = graph.by_source if by == "source" else graph.by_target
+    given = [x, weight, *layers[0], *layers[1]] if hidden is None else [x, weight, hidden, *layers[0], *layers[1]]
+    dtype = given[0].dtype
+    for tensor in given:  # next to a half from autocast, the wider type
+        dtype = torch.promote_types(dtype, tensor.dtype)
+    weights, biases = ([layer.to(dtype) for layer in group] for group in layers)
+    return _blend(
+        x.to(dtype),
+        None if hidden is None else hidden.to(dtype),
+        index,
+        weight.to(dtype),
+        weights,
+        biases,
+        rows.pointer,
+        rows.column,
+        rows.edge,
+        graph.num_vertices,
+    )
+
+
+@torch.library.custom_op("edgecond::blend", mutates_args=())
+def _blend(
+    x: Tensor,
+    hidden: Tensor | None,
+    index: Tensor | None,
+    weight: Tensor,
+    weights: Sequence[Tensor],
+    biases: Sequence[Tensor],
+    pointer: Tensor,
+    column: Tensor,
+    edge: Tensor | None,
+    vertices: int,
+) -> Tensor:
+    """The sum over rows that are targets, or over rows that are sources, which need the number of each edge."""
+    rows, a = Rows(pointer, column, edge), Activations(hidden, index, weights, biases)
+    if edge is None:
+        return native.gather(rows, a, weight, x)
+    out = x.new_zeros(vertices, weight.shape[1])
+    native.spread(rows, a, weight.transpose(1, 2), x, out, Gradients(out))
+    return out
+
+
+@_blend.register_fake
+def _(x: Tensor, hidden: Tensor | None, index: Tensor | None, weight: Tensor, *rest: Any) -> Tensor:
+    *_, vertices = rest
+    return x.new_empty(vertices, weight.shape[1])
+
+
+@torch.library.custom_op("edgecond::blend_backward", mutates_args=())
+def _blend_backward(
+    gradient: Tensor,
+    x: Tensor,
+    hidden: Tensor | None,
+    index: Tensor | None,
+    weight: Tensor,
+    weights: Sequence[Tensor],
+    biases: Sequence[Tensor],
+    pointer: Tensor,
+    column: Tensor,
+    edge: Tensor | None,
+    needs_x: bool,
+    needs_hidden: bool,
+    needs_weight: bool,
+    needs_layers: bool,
+) -> list[Tensor]:
+    """The gradients of x, hidden, weight, weights and biases; an empty tensor for one that is not needed."""
+    rows, a = Rows(pointer, column, edge), Activations(hidden, index, weights, biases)
+    by_target = edge is None
+    layers = needs_layers or (needs_hidden and len(weights) > 0)  # labels are behind the layers
+    to = Gradients(
+        torch.zeros_like(x, memory_format=torch.contiguous_format) if needs_x and by_target else None,
+        torch.empty_like(hidden, memory_format=torch.contiguous_format)
+        if needs_hidden and hidden is not None
+        else None,
+        torch.empty_like(weight, memory_format=torch.contiguous_format) if needs_weight else None,
+        [torch.empty_like(layer, memory_format=torch.contiguous_format) for layer in weights] if layers else [],
+        [torch.empty_like(bias) for bias in biases] if layers else [],
+    )
+    for_x, for_weight = to.out, to.weight
+    if by_target:
+        native.spread(rows, a, weight, gradient, x, to)
+    else:
+        turned = weight.transpose(1, 2)
+        for_x = native.gather(rows, a, turned, gradient) if needs_x else None
+        to.weight = None if for_weight is None else for_weight.transpose(1, 2)
+        native.spread(rows, a, turned, x, gradient, to)
+    found = [for_x, to.hidden, for_weight, *to.weights, *to.biases]
+    return [x.new_empty(0) if tensor is None else tensor for tensor in found]
+
+
+@_blend_backward.register_fake
+def _(
+    gradient: Tensor,
+    x: Tensor,
+    hidden: Tensor | None,
+    index: Tensor | None,
+    weight: Tensor,
+    weights: Sequence[Tensor],
+    biases: Sequence[Tensor],
+    *rest: Any,
+) -> list[Tensor]:
+    *_, needs_x, needs_hidden, needs_weight, needs_layers = rest
+    layers = needs_layers or (needs_hidden and len(weights) > 0)
+    return [
+        x.new_empty(x.shape if needs_x else 0),
+        x.new_empty(hidden.shape if needs_hidden and hidden is not None else 0),
+        x.new_empty(weight.shape if needs_weight else 0),
+        *[layer.new_empty(layer.shape) for layer in (*weights, *biases) if layers],
+    ]
+
+
+def _keep(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+    x, hidden, index, weight, weights, biases, pointer, column, edge, _ = inputs
+    ctx.layers = len(weights)
+    ctx.save_for_backward(x, hidden, index, weight, pointer, column, edge, *weights, *biases)
+
+
+def _gradients(ctx: Any, gradient: Tensor) -> tuple[Any, ...]:
+    x, hidden, index, weight, pointer, column, edge, *layers = ctx.saved_tensors
+    weights, biases = layers[: ctx.layers], layers[ctx.layers :]
+    needs_x, needs_hidden, _, needs_weight = ctx.needs_input_grad[:4]
+    needs_layers = any(layer.requires_grad for layer in layers)
+    if torch.is_grad_enabled():  # a gradient of the gradient is wanted
+        found = _differentiable(gradient, x, hidden, index, weight, weights, biases, pointer, column, edge)
+    else:
+        found = _blend_backward(
+            gradient,
+            x,
+            hidden,
+            index,
+            weight,
+            weights,
+            biases,
+            pointer,
+            column,
+            edge,
+            needs_x,
+            needs_hidden,
+            needs_weight,
+            needs_layers,
+        )
+    by_layer = [found[3 + i] if layers[i].requires_grad else None for i in range(len(layers))]
+    return (
+        found[0] if needs_x else None,
+        found[1] if needs_hidden else None,
+        None,
+        found[2] if needs_weight else None,
+        by_layer[: ctx.layers],
+        by_layer[ctx.layers :],
+        *[None] * 4,
+    )
+
+
+_blend.register_autograd(_gradients, setup_context=_keep)
+
+
+def _differentiable(
+    gradient: Tensor,
+    x: Tensor,
+    hidden: Tensor | None,
+    index: Tensor | None,
+    weight: Tensor,
+    weights: Sequence[Tensor],
+    biases: Sequence[Tensor],
+    pointer: Tensor,
+    column: Tensor,
+    edge: Tensor | None,
+) -> list[Tensor | None]:
+    """The same gradients from operations that autograd can differentiate again; needs $O(m k d_{in})$ memory."""
+    # Aliases, so that a path by which one input depends on another is not counted twice.
+    inputs = [None if t is None else t.view_as(t) for t in (x, hidden, weight, *weights, *biases)]
+    x, hidden, weight = inputs[:3]  # type: ignore[assignment]
+    layers = [layer for layer in inputs[3:] if layer is not None]
+    if hidden is None:
+        activations = torch.eye(len(weight), dtype=x.dtype, device=x.device)[index]
+    else:
+        activations = twin.activate(hidden, layers[: len(weights)], layers[len(weights) :])[-1]
+    if len(weight) > activations.shape[1]:
+        activations = torch.cat([activations, activations.new_ones(len(activations), 1)], 1)
+    row = Rows(pointer, column, edge).row
+    source, target = (column, row) if edge is None else (row, column)
+    activations = activations if edge is None else activations[edge]
+    outer = activations[:, :, None] * x[source][:, None, :]
+    out = torch.einsum("nci,coi->no", segment_sum(outer, target, len(gradient)), weight)
+    wanted = [tensor for tensor in inputs if tensor is not None and tensor.requires_grad]
+    found = iter(torch.autograd.grad(out, wanted, gradient, create_graph=True))
+    return [next(found) if tensor is not None and tensor.requires_grad else None for tensor in inputs]

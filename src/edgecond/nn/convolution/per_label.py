@@ -1,0 +1,46 @@
+"""Equation 1 with one filter per distinct label (Section 3.1, footnote 1)."""
+
+from __future__ import annotations
+
+from jaxtyping import Float
+from torch import Tensor
+
+from edgecond.graph import Graph
+from edgecond.nn.convolution.grouped import grouped
+from edgecond.nn.convolution.operators import blend
+from edgecond.nn.convolution.reduce import reduced
+from edgecond.nn.kernels import Runs
+
+
+def per_label(
+    x: Float[Tensor, "n d_in"],
+    graph: Graph,
+    theta: Float[Tensor, "u d_out d_in"],
+    reduce: str = "mean",
+    *,
+    by: str = "target",
+) -> Float[Tensor, "n d_out"]:
+    r"""Sum the signal per target and label, then multiply each sum by the filter of its label.
+
+    $$\sum_{j \in N(i)} \Theta_{L(j,i)}\, x_j = \sum_u \Theta_u \sum_{j \in N(i):\, L(j,i)=u} x_j$$
+
+    By target, as written: $m d_{in} + n u d_{in} d_{out}$ multiply-adds. By source, multiplying first:
+    $n_{src} u d_{in} d_{out} + m d_{out}$. By label, one product for all edges of a label: $m d_{in} d_{out}$.
+
+    Args:
+        x: Signal $X^{l-1}$ on the source vertices.
+        graph: The edges $(j, i)$, with labels that have an index.
+        theta: One filter per distinct label.
+        reduce: "mean" (the paper), "sum" or "max".
+        by: The form: "target", "source" or "label".
+    """
+    index = graph.labels.index
+    if index is None:
+        raise ValueError("per_label needs labels with an index of distinct values: got one label per edge.")
+    if by == "label":
+        return reduced(graph, reduce, lambda edges: _by_label(x, edges, theta))
+    return reduced(graph, reduce, lambda edges: blend(x, edges, theta, index=index, by=by))
+
+
+def _by_label(x: Tensor, graph: Graph, theta: Tensor) -> Tensor:
+    return grouped(x, theta[:, None], Runs(*graph.by_label), graph.num_vertices)

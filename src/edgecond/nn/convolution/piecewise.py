@@ -1,0 +1,102 @@
+"""Equation 1 with one pair of filters per linear piece of F, for labels that are a single number (Section 4.3)."""
+
+from __future__ import annotations
+
+from functools import reduce as fold
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from edgecond.graph import Graph
+from edgecond.nn.convolution.grouped import grouped
+from edgecond.nn.convolution.operators import Layers
+from edgecond.nn.convolution.reduce import check_signal, reduced
+from edgecond.nn.kernels import Runs
+
+
+def applies(width: int, layers: Layers | None) -> bool:
+    """Whether labels of this width and the hidden layers of a filter network make F piecewise linear in a number."""
+    return width == 1 and layers is not None and len(layers[0]) == 1
+
+
+def piecewise(
+    x: Float[Tensor, "n d_in"],
+    graph: Graph,
+    weight: Float[Tensor, "k d_out d_in"],
+    layers: Layers,
+    reduce: str = "mean",
+) -> Float[Tensor, "n d_out"]:
+    r"""A filter of a scalar label is linear between the labels where a ReLU of $F$ turns on or off.
+
+    With one hidden layer, $h_k(w) = \mathrm{relu}(a_k w + c_k)$, the $k$ points $-c_k / a_k$ cut the line into pieces.
+    On piece $p$, where the set $A_p$ of hidden units is active,
+
+    $$\Theta(w) = P_p + w\, Q_p, \qquad P_p = \sum_{k \in A_p} c_k W_k, \quad Q_p = \sum_{k \in A_p} a_k W_k.$$
+
+    Sorted by label, the edges of a piece are a run, and one product with $P_p$ and $Q_p$ gives all their messages.
+    Exact, in $2 m d_{in} d_{out}$ multiply-adds, and $2 k d_{in} d_{out}$ for each of the at most $k + 1$ pieces in
+    which there are labels.
+
+    Args:
+        x: Signal $X^{l-1}$ on the source vertices.
+        graph: The edges $(j, i)$, with labels $w$ of a single number.
+        weight: The matrices $W_k$ of the last layer of $F$; one more than there are hidden units if it has a bias.
+        layers: Weights $a$ and biases $c$ of the hidden layer, as lists of one.
+        reduce: "mean" (the paper), "sum" or "max".
+
+    Returns:
+        Signal $X^l$, before the bias $b^l$.
+    """
+    check_signal(x, graph)
+    if not applies(graph.labels.width, layers):
+        raise ValueError(
+            "piecewise needs labels of one number and a filter network with one hidden layer, with ReLU: "
+            f"got labels of {graph.labels.width} and {len(layers[0])} hidden layers. Use factored for others."
+        )
+    labels = graph.labels.per_edge(graph.labels.values)
+    given = (x, labels, weight, layers[0][0], layers[1][0])
+    dtype = fold(torch.promote_types, [tensor.dtype for tensor in given])  # next to a half from autocast, the wider
+    x, labels, weight, a, c = (tensor.to(dtype) for tensor in given)
+    order, pointer, middle = _pieces(labels, a, c)
+    with torch.autocast(x.device.type, enabled=False):
+        filters = _filters(middle, a, c, weight)
+
+    def sum_over(edges: Graph) -> Tensor:
+        runs = Runs(pointer, edges.source[order], edges.target[order], labels[:, 0].index_select(0, order))
+        return grouped(x, filters, runs, edges.num_vertices)
+
+    return reduced(graph, reduce, sum_over)
+
+
+@torch.no_grad()
+def _pieces(
+    labels: Float[Tensor, "m 1"], a: Float[Tensor, "k 1"], c: Float[Tensor, " k"]
+) -> tuple[Tensor, Tensor, Float[Tensor, "p 1"]]:
+    """The edges in the order of their labels, where each piece begins, and the middle of the labels on it.
+
+    A label at which a ReLU turns is a piece of its own, as there the slope of that ReLU is 0 on either side.
+    """
+    w, order = torch.sort(labels[:, 0], stable=True)
+    turns = -c / a[:, 0]  # infinite or undefined where a is zero: then at the end of the line, where it cuts nothing
+    ends = torch.tensor([0, len(w)], device=w.device)
+    cuts = torch.cat([torch.searchsorted(w, turns), torch.searchsorted(w, turns, right=True), ends]).unique()
+    # In the middle of a piece rounding cannot tell a unit that is active from one that is not.
+    middle = (w[cuts[:-1]] + w[cuts[1:] - 1]) / 2
+    return order, cuts, middle[:, None]
+
+
+def _filters(
+    middle: Float[Tensor, "p 1"],
+    a: Float[Tensor, "k 1"],
+    c: Float[Tensor, " k"],
+    weight: Float[Tensor, "k d_out d_in"],
+) -> Float[Tensor, "p 2 d_out d_in"]:
+    """$P_p$ and $Q_p$ for every piece."""
+    active = torch.nn.functional.linear(middle, a, c) > 0
+    parts = torch.stack([active * c, active * a[:, 0]], 1)  # (p, 2, k)
+    if len(weight) > len(c):  # the bias of the last layer belongs to every P
+        ones = parts.new_tensor([1.0, 0.0]).expand(len(parts), 2)
+        parts = torch.cat([parts, ones[:, :, None]], 2)
+    _, d_out, d_in = weight.shape
+    return (parts.flatten(0, 1) @ weight.flatten(1)).view(len(parts), 2, d_out, d_in)

@@ -1,0 +1,40 @@
+"""Equation 1 as it stands in the paper, edge by edge: the oracle of the tests."""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from edgecond.graph import Graph
+from edgecond.nn.convolution.reduce import check_reduction
+
+
+def reference(
+    x: Float[Tensor, "n d_in"], graph: Graph, theta: Float[Tensor, "m d_out d_in"], reduce: str = "mean"
+) -> Float[Tensor, "n d_out"]:
+    r"""$X^l(i) = \frac{1}{|N(i)|} \sum_{j \in N(i)} \Theta_{ji} X^{l-1}(j)$, or the sum, or the maximum.
+
+    A vertex without edges gets 0.
+
+    Args:
+        x: Signal $X^{l-1}$ on the source vertices.
+        graph: The edges $(j, i)$.
+        theta: One filter per edge.
+        reduce: "mean" (the paper), "sum" or "max".
+
+    Returns:
+        Signal $X^l$, before the bias $b^l$.
+    """
+    check_reduction(reduce)
+    messages: list[list[Tensor]] = [[] for _ in range(graph.num_vertices)]
+    for e, (j, i) in enumerate(zip(graph.source.tolist(), graph.target.tolist(), strict=True)):
+        messages[i].append(theta[e] @ x[j])
+    nothing = x.new_zeros(theta.shape[1])
+    combine = {
+        "sum": lambda rows: rows.sum(0),
+        "mean": lambda rows: rows.mean(0),
+        "max": lambda rows: rows.amax(0),
+    }[reduce]
+    outputs = [combine(torch.stack(received)) if received else nothing for received in messages]
+    return torch.stack(outputs) if outputs else x.new_zeros(0, theta.shape[1])

@@ -1,0 +1,45 @@
+"""Dropout, D(p), that draws few random numbers and stores none (Sections 4.1 to 4.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import nn, Tensor
+
+from edgecond.nn import kernels as native
+
+
+class Dropout(nn.Dropout):
+    """D(p): each element is zero with probability $p$, and $1/(1-p)$ times itself otherwise."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        drawn = self.training and 0 < self.p < 1
+        if not drawn or input.device.type != "cpu" or torch.compiler.is_compiling():
+            return super().forward(input)
+        out: Tensor = _Dropped.apply(input, self.p, _seed())
+        return out
+
+
+def dropout_mask(shape: Sequence[int], p: float, dtype: torch.dtype) -> Tensor:
+    """What `Dropout` multiplies a signal by, on a processor."""
+    mask = torch.full(tuple(shape), 1 / (1 - p) if p < 1 else 0.0, dtype=dtype)
+    return native.drop_(mask, p, _seed()) if 0 < p < 1 else mask
+
+
+def _seed() -> int:
+    return int(torch.empty((), dtype=torch.long).random_())
+
+
+class _Dropped(torch.autograd.Function):
+    """The zeros are drawn again for the gradient, from the same seed."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, p: float, seed: int) -> Tensor:
+        ctx.p, ctx.seed = p, seed
+        return native.drop_(x.contiguous() * (1 / (1 - p)), p, seed)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
+        return _Dropped.apply(gradient, ctx.p, ctx.seed), None, None

@@ -1,0 +1,344 @@
+"""ECConv, its filter networks, and pooling: the building blocks of Section 3 and of appendices E and G."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import deepcopy
+from itertools import pairwise
+from typing import Any, Literal, Self, TYPE_CHECKING
+
+import torch
+from jaxtyping import Float, Int
+from torch import nn, Tensor
+
+from edgecond.graph import Graph, Labels
+from edgecond.nn.convolution import check_reduction, convolve, Filters, Plan, plan_for
+from edgecond.nn.convolution.blockwise import blockable
+from edgecond.nn.convolution.operators import Layers
+
+if TYPE_CHECKING:
+    from torch_geometric.nn import NNConv
+
+
+def orthogonal_layers(widths: Sequence[int], *, last_bias: bool = True) -> nn.Sequential:
+    """Fully connected layers with ReLUs in between, initialised orthogonally (Sections 4.1, G).
+
+    Biases are torch's, as in the authors' code. Were they zero, a self-loop, whose label is zero, would have a zero
+    filter and no gradient, since the last layer of $F$ has no bias.
+    """
+    layers: list[nn.Module] = []
+    for position, (fan_in, fan_out) in enumerate(pairwise(widths)):
+        last = position == len(widths) - 2
+        layer = nn.Linear(fan_in, fan_out, bias=last_bias or not last)
+        nn.init.orthogonal_(layer.weight, gain=1.0 if last else nn.init.calculate_gain("relu"))
+        layers += [layer] if last else [layer, nn.ReLU()]
+    return nn.Sequential(*layers)
+
+
+class FilterNetwork(nn.Sequential):
+    r"""$F^l$: FC(16)-FC(32)-FC($d_l d_{l-1}$) with ReLUs in between, from a label to a filter; the last has no bias.
+
+    Args:
+        widths: $s$ and the hidden widths, `(6, 16, 32)` for the above; `(s,)` alone is a single-layer perceptron.
+        d_in: Width $d_{l-1}$ of the signal that the filter is applied to.
+        d_out: Width $d_l$ of its output.
+        diagonal: One weight per channel instead of a matrix, as the authors' code offers; then `d_in == d_out`.
+    """
+
+    def __init__(self, widths: Sequence[int], d_in: int, d_out: int, *, diagonal: bool = False) -> None:
+        _check_diagonal(diagonal, d_in, d_out)
+        super().__init__(*orthogonal_layers([*widths, d_in if diagonal else d_in * d_out], last_bias=False))
+
+    def __getitem__(self, index: int | slice) -> nn.Module:
+        """A layer, or for a slice the sequence of some: `filters[:-1]` gives $h$, which enters the last layer."""
+        return nn.Sequential(*self)[index] if isinstance(index, slice) else super().__getitem__(index)
+
+
+class ECConv(nn.Module):
+    r"""Edge-conditioned convolution, Equation 1.
+
+    $$X^l(i) = \frac{1}{|N(i)|} \sum_{j \in N(i)} F^l(L(j,i)) X^{l-1}(j) + b^l$$
+
+    Call it with a graph, `conv(x, graph)`, or as PyG's `NNConv`, `conv(x, edge_index, edge_attr)`; with a pair
+    `(x_source, x_target)` for a bipartite graph. $N(i)$ are the edges into $i$: add self-loops if you want them.
+
+    Args:
+        d_in: Width of the signal; a pair for bipartite graphs whose two sides differ.
+        d_out: Width of the output.
+        filters: $F^l$: a `FilterNetwork`, or any module from `(e, s)` to `(e, d_out * d_in)`, row by row of the filter.
+            One that ends in a linear layer is computed without forming filters.
+        reduce: "mean" (the paper), "sum" or "max".
+        bias: Learn $b^l$.
+        identity: Add $\mathrm{id}(X^{l-1}(i))$ (ECC-resnet, appendix E): the signal itself, or a linear map of it where
+            widths differ; "linear" for a linear map always.
+        degree_factor: Multiply by $Z^l(|N(i)|)$, FC(32)-FC(1) (ECC-Z, appendix G).
+        diagonal: `filters` give one weight per channel.
+        low_memory: Keep nothing of the size of the edges; F is evaluated again in the backward pass.
+        algorithm: Run this algorithm instead of the one that the plan picks.
+    """
+
+    def __init__(
+        self,
+        d_in: int | tuple[int, int],
+        d_out: int,
+        filters: nn.Module,
+        *,
+        reduce: str = "mean",
+        bias: bool = True,
+        identity: bool | Literal["linear"] = False,
+        degree_factor: bool = False,
+        diagonal: bool = False,
+        low_memory: bool = False,
+        algorithm: str | None = None,
+    ) -> None:
+        super().__init__()
+        check_reduction(reduce)
+        self.d_in, self.d_target = (d_in, d_in) if isinstance(d_in, int) else d_in
+        _check_diagonal(diagonal, self.d_in, d_out)
+        self.d_out, self.reduce, self.diagonal = d_out, reduce, diagonal
+        self.low_memory, self.algorithm = low_memory, algorithm
+        self.filters = filters
+        self.bias = nn.Parameter(torch.zeros(d_out)) if bias else None
+        self.identity: nn.Module | None = None
+        if identity:
+            same = identity is True and self.d_target == d_out
+            self.identity = nn.Identity() if same else nn.Linear(self.d_target, d_out, bias=False)
+        self.degree_factor = orthogonal_layers([1, 32, 1]) if degree_factor else None
+        last = _last_linear(self.filters)
+        if last is not None and last.out_features != self._filter_size:
+            raise ValueError(
+                f"a filter network for {self.d_in} to {d_out} channels must end in {self._filter_size} numbers: "
+                f"this one ends in {last.out_features}."
+            )
+
+    def extra_repr(self) -> str:
+        return f"{self.d_in}, {self.d_out}, reduce={self.reduce!r}"
+
+    def forward(
+        self,
+        x: Float[Tensor, "n d_in"] | tuple[Tensor, Tensor | None],
+        graph: Graph | Int[Tensor, "2 m"],
+        edge_attr: Float[Tensor, "m s"] | None = None,
+        size: tuple[int, int] | None = None,
+    ) -> Float[Tensor, "n d_out"]:
+        """The convolved signal.
+
+        Args:
+            x: Signal on the vertices, or the signals of sources and targets of a bipartite graph.
+            graph: A graph with labels, or PyG's `edge_index`: sources in the first row, targets in the second.
+            edge_attr: With `edge_index`: one label per edge.
+            size: With `edge_index` and a bipartite graph: numbers of sources and targets.
+        """
+        source, target = x if isinstance(x, tuple) else (x, x)
+        if not isinstance(graph, Graph):
+            graph = _from_edge_index(source, target, graph, edge_attr, size)
+        self._check(source, graph)
+        out = convolve(
+            source, graph, self._filters(), self.reduce, algorithm=self.algorithm, low_memory=self.low_memory
+        )
+        if self.degree_factor is not None:
+            out = out * self.degree_factor(graph.degree[:, None].to(out.dtype))
+        if self.bias is not None:
+            out = out + self.bias
+        if self.identity is not None and target is not None:
+            if target.shape[0] != out.shape[0]:
+                raise ValueError(
+                    f"an identity connection adds the signal of the {out.shape[0]} targets: got {target.shape[0]}. "
+                    "For a bipartite graph call the layer with (x_source, x_target)."
+                )
+            out = out + self.identity(target)
+        return out
+
+    def plan(self, graph: Graph) -> Plan:
+        """The algorithm for this graph, with multiply-adds and bytes, before anything runs."""
+        return plan_for(graph, self._filters(), self.d_in, self.reduce, low_memory=self.low_memory)
+
+    @classmethod
+    def from_nnconv(cls, layer: NNConv, **options: Any) -> Self:
+        """The layer that computes what a PyG `NNConv` computes, with a copy of its parameters.
+
+        Args:
+            layer: A layer with aggregation "add", "sum", "mean" or "max", with or without root weight and bias.
+            options: Further arguments of `ECConv`, such as `low_memory=True`.
+        """
+        reduce = {"add": "sum", "sum": "sum", "mean": "mean", "max": "max"}.get(str(layer.aggr))
+        if reduce is None:
+            raise ValueError(f"ECConv aggregates by add, mean or max: this NNConv has aggr={layer.aggr!r}.")
+        if layer.flow != "source_to_target":
+            raise ValueError(f"ECConv sums over the edges into a vertex: this NNConv has flow={layer.flow!r}.")
+        d_in = layer.in_channels
+        d_source = d_in if isinstance(d_in, int) else d_in[0]
+        filters = _from_nnconv_filters(layer.nn, d_source, layer.out_channels)
+        identity: Literal["linear"] | bool = "linear" if layer.root_weight else False
+        conv = cls(
+            d_in,
+            layer.out_channels,
+            filters,
+            reduce=reduce,
+            bias=layer.bias is not None,
+            identity=identity,
+            **options,
+        )
+        with torch.no_grad():
+            if conv.bias is not None:
+                conv.bias.copy_(layer.bias)
+            if isinstance(conv.identity, nn.Linear):
+                conv.identity.weight.copy_(layer.lin.weight)
+        example = next(layer.parameters(), torch.empty(0))
+        return conv.to(example.device, example.dtype)
+
+    @property
+    def _filter_size(self) -> int:
+        return self.d_in if self.diagonal else self.d_in * self.d_out
+
+    def _theta(self, labels: Float[Tensor, "e s"]) -> Float[Tensor, "e d_out d_in"]:
+        theta = self.filters(labels)
+        if theta.shape != (labels.shape[0], self._filter_size):
+            raise ValueError(
+                f"a filter network for {self.d_in} to {self.d_out} channels must give {self._filter_size} numbers per "
+                f"label: this one gave {tuple(theta.shape)} for {labels.shape[0]} labels."
+            )
+        return theta if self.diagonal else theta.view(-1, self.d_out, self.d_in)
+
+    def _filters(self) -> Filters:
+        last, pure = _last_linear(self.filters), blockable(self.filters)
+        parameters = tuple(self.filters.parameters())
+        if last is None or self.diagonal:
+            return Filters(self._theta, self.d_out, parameters, diagonal=self.diagonal, pure=pure)
+        weight = last.weight.view(self.d_out, self.d_in, -1).permute(2, 0, 1)
+        if last.bias is not None:
+            weight = torch.cat([weight, last.bias.view(1, self.d_out, self.d_in)])
+        of_last = {id(parameter) for parameter in last.parameters()}
+        return Filters(
+            self._theta,
+            self.d_out,
+            parameters,
+            lambda labels: _hidden(self.filters, labels),
+            weight,
+            last.in_features,
+            tuple(parameter for parameter in parameters if id(parameter) not in of_last),
+            _perceptron(self.filters),
+            pure=pure,
+        )
+
+    def _check(self, x: Tensor, graph: Graph) -> None:
+        if x.dim() != 2 or x.shape[1] != self.d_in:
+            raise ValueError(f"the signal must have shape (vertices, {self.d_in}): got {tuple(x.shape)}.")
+        if x.shape[0] != graph.num_sources:
+            raise ValueError(
+                "the signal must have one row per source vertex: "
+                f"got {x.shape[0]} rows for {graph.num_sources} vertices."
+            )
+        labels = graph.labels.values
+        if x.device != graph.source.device:
+            raise ValueError(f"signal and graph must be on one device: got {x.device} and {graph.source.device}.")
+        first = next((part for part in self.filters.modules() if isinstance(part, nn.Linear)), None)
+        if first is None:
+            return
+        if labels.shape[1] != first.in_features:
+            raise ValueError(
+                f"the filter network takes labels of {first.in_features} numbers: got labels of {labels.shape[1]}."
+            )
+        if not torch.is_autocast_enabled(x.device.type):
+            for what, found in (("signal", x.dtype), ("labels", labels.dtype)):
+                if found != first.weight.dtype:
+                    raise ValueError(
+                        f"{what} and parameters must have one precision: got {found} and {first.weight.dtype}. "
+                        "Convert the one with .to(...), for a graph too, or the layer."
+                    )
+
+
+def _check_diagonal(diagonal: bool, d_in: int, d_out: int) -> None:
+    if diagonal and d_in != d_out:
+        raise ValueError(f"diagonal filters keep the width of the signal: got {d_in} to {d_out} channels.")
+
+
+def _flat(network: nn.Module) -> list[nn.Module]:
+    """The layers of nested sequences, in order."""
+    if isinstance(network, nn.Sequential) and type(network).forward is nn.Sequential.forward and not _hooked(network):
+        return [layer for part in network for layer in _flat(part)]
+    return [network]
+
+
+def _last_linear(network: nn.Module) -> nn.Linear | None:
+    """The last layer of a network if it is linear."""
+    last = _flat(network)[-1] if _flat(network) else None
+    linear = isinstance(last, nn.Linear) and type(last).forward is nn.Linear.forward and not _hooked(last)
+    return last if linear else None  # type: ignore[return-value]
+
+
+def _hooked(layer: nn.Module) -> bool:
+    """Whether calling the layer does more than its `forward`, as the older weight norm does."""
+    return bool(layer._forward_hooks or layer._forward_pre_hooks)
+
+
+def _hidden(network: nn.Module, labels: Float[Tensor, "e s"]) -> Float[Tensor, "e k"]:
+    """What enters the last layer of F."""
+    for layer in _flat(network)[:-1]:
+        labels = layer(labels)
+    return labels
+
+
+def _perceptron(network: nn.Module) -> Layers | None:
+    """Weights and biases of the layers before the last, if they are linear maps with bias, each with a ReLU."""
+    layers = _flat(network)[:-1]
+    linear = [layer for layer in layers[::2] if type(layer) is nn.Linear and layer.bias is not None]
+    relu = [layer for layer in layers[1::2] if type(layer) is nn.ReLU]
+    paired = len(linear) == len(relu) and len(linear) + len(relu) == len(layers)
+    if not linear or not paired or any(_hooked(layer) for layer in layers):
+        return None
+    return [layer.weight for layer in linear], [layer.bias for layer in linear]
+
+
+class _Transposed(nn.Module):
+    """Filters that come column by column, put row by row."""
+
+    def __init__(self, network: nn.Module, d_in: int, d_out: int) -> None:
+        super().__init__()
+        self.network, self.d_in, self.d_out = network, d_in, d_out
+
+    def forward(self, labels: Tensor) -> Tensor:
+        return self.network(labels).view(-1, self.d_in, self.d_out).transpose(1, 2).flatten(1)
+
+
+def _from_nnconv_filters(network: nn.Module, d_in: int, d_out: int) -> nn.Module:
+    """A copy of a filter network of PyG, whose filters are (d_in, d_out), as one whose filters are (d_out, d_in)."""
+    network = deepcopy(network)
+    last = _last_linear(network)
+    # A parametrised layer, such as one of spectral norm, has more to it than a weight and a bias.
+    if type(last) is not nn.Linear or last.out_features != d_in * d_out:
+        return _Transposed(network, d_in, d_out)
+    with torch.no_grad():
+        for parameter in last.parameters():
+            columns = parameter.view(d_in, d_out, -1).transpose(0, 1).reshape(parameter.shape)
+            parameter.copy_(columns)
+    return network
+
+
+def _from_edge_index(
+    source: Tensor,
+    target: Tensor | None,
+    edge_index: Int[Tensor, "2 m"],
+    edge_attr: Float[Tensor, "m s"] | None,
+    size: tuple[int, int] | None,
+) -> Graph:
+    """PyG's way to give a graph."""
+    if not isinstance(edge_index, Tensor) or edge_index.dim() != 2 or edge_index.shape[0] != 2:
+        found = tuple(edge_index.shape) if isinstance(edge_index, Tensor) else type(edge_index).__name__
+        raise ValueError(f"edges are a Graph or an edge_index of shape (2, edges): got {found}.")
+    if edge_attr is None:
+        raise ValueError("edge-conditioned convolution needs labels: pass edge_attr, one row per edge.")
+    n_src, n = source.shape[0], (source if target is None else target).shape[0]
+    num_vertices = n if size is None else size[1]
+    num_sources = None if target is source and num_vertices == n_src else n_src
+    labels = _compact(edge_attr)
+    return Graph.from_edges(edge_index[0], edge_index[1], labels, num_vertices=num_vertices, num_sources=num_sources)
+
+
+def _compact(edge_attr: Float[Tensor, "m s"]) -> Labels:
+    """Labels per edge; distinct ones with an index if they are one-hot, as bond types usually are."""
+    labels = Labels(edge_attr)
+    if edge_attr.device.type != "cpu" or edge_attr.requires_grad or torch.compiler.is_compiling():
+        return labels
+    one_hot = bool(((edge_attr == 0) | (edge_attr == 1)).all()) and bool((edge_attr.sum(1) == 1).all())
+    return Labels(torch.eye(labels.width, dtype=edge_attr.dtype), edge_attr.argmax(1)) if one_hot else labels

@@ -1,0 +1,137 @@
+"""From the paper's notation to a network: convolutions, poolings and fully connected layers (Section 3.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from jaxtyping import Float
+from torch import nn, Tensor
+
+from edgecond.graph import Pyramid
+from edgecond.nn.dropout import Dropout
+from edgecond.nn.layers import ECConv, FilterNetwork
+from edgecond.nn.pooling import (
+    AveragePooling,
+    GlobalAveragePooling,
+    GlobalMaxPooling,
+    MaxPooling,
+    Unpooling,
+)
+from edgecond.notation import AP, Architecture, C, D, FC, GAP, GlobalPooling, GMP, MP, Pooling, V
+
+_POOLINGS: dict[type, type[nn.Module]] = {
+    MP: MaxPooling,
+    AP: AveragePooling,
+    GAP: GlobalAveragePooling,
+    GMP: GlobalMaxPooling,
+}
+
+
+class Convolution(nn.Module):
+    """C(c): ECC, affine batch normalisation, ReLU, and dropout where the paper has it (Sections 4.1 and 4.3)."""
+
+    def __init__(self, conv: ECConv, dropout: float) -> None:
+        super().__init__()
+        self.conv, self.norm, self.dropout = conv, nn.BatchNorm1d(conv.d_out), Dropout(dropout)
+
+    def forward(self, x: Tensor, pyramid: Pyramid, level: int) -> Tensor:
+        return self.dropout(torch.relu(self.norm(self.conv(x, pyramid.graphs[level]))))
+
+
+class Network(nn.Module):
+    """A network for classifying graphs, or with V their vertices, built from the paper's notation.
+
+    Each C is followed by batch normalisation, ReLU and dropout; each FC but the last by batch normalisation and ReLU,
+    as in the authors' code. Where no global pooling stands before the first FC, the last convolution is strided: the
+    last graph of the pyramid has one target per sample (MNIST, Section 4.4).
+
+    Args:
+        architecture: The notation, "C(16)-C(32)-MP(0.25,0.5)-...-FC(14)".
+        d0: Width of the input signal $X^0$.
+        s: Width of the edge labels, at each level if it differs (categorical at first, scalar after Kron reduction).
+        hidden: Hidden widths of the filter networks, `(16, 32)` for FC(16)-FC(32); none for a single layer.
+        identity: Identity connections (ECC-resnet); a strided convolution has none.
+        degree_factor: Learned normalisation by degree (ECC-Z).
+        dropout: Probability after each convolution.
+        low_memory: See `ECConv`.
+    """
+
+    def __init__(
+        self,
+        architecture: Architecture | str,
+        d0: int,
+        s: int | Sequence[int],
+        *,
+        hidden: Sequence[int] = (16, 32),
+        identity: bool = False,
+        degree_factor: bool = False,
+        dropout: float = 0.0,
+        low_memory: bool = False,
+    ) -> None:
+        super().__init__()
+        self.architecture = Architecture(architecture) if isinstance(architecture, str) else architecture
+        label_widths = [s] * self.architecture.resolutions if isinstance(s, int) else list(s)
+        if len(label_widths) != self.architecture.resolutions:
+            raise ValueError(
+                f"labels need a width at each of the {self.architecture.resolutions} levels: got {label_widths}."
+            )
+        last = {kind: self._last(kind) for kind in (C, FC)}
+        self.layers = nn.ModuleList()
+        width, skipped = d0, 0  # skipped: width of all signals that unpooling puts beside that of the last level
+        for position, (layer, level) in enumerate(zip(self.architecture, self.architecture.levels, strict=True)):
+            match layer:
+                case C(d_out):
+                    strided = self.architecture.strided and position == last[C]
+                    conv = ECConv(
+                        width,
+                        d_out,
+                        FilterNetwork([label_widths[level], *hidden], width, d_out),
+                        identity=identity and not strided,
+                        degree_factor=degree_factor,
+                        low_memory=low_memory,
+                    )
+                    self.layers.append(Convolution(conv, dropout))
+                    width = d_out
+                case FC(d_out):
+                    linear = nn.Linear(width, d_out)
+                    after = [] if position == last[FC] else [nn.BatchNorm1d(d_out), nn.ReLU()]
+                    self.layers.append(nn.Sequential(linear, *after))
+                    width = d_out
+                case D(p):
+                    self.layers.append(Dropout(p))
+                case Pooling():
+                    skipped += width
+                    self.layers.append(_POOLINGS[type(layer)]())
+                case GlobalPooling():
+                    self.layers.append(_POOLINGS[type(layer)]())
+                case V():
+                    self.layers.append(Unpooling())
+                    width += skipped
+
+    def forward(self, x: Float[Tensor, "n d0"], pyramid: Pyramid) -> Float[Tensor, "b classes"]:
+        """The scores of the classes for each sample of a batch; with V, for each vertex of level 0."""
+        if len(pyramid) != self.architecture.resolutions:
+            raise ValueError(
+                f"this network works on {self.architecture.resolutions} levels of graphs: "
+                f"the pyramid has {len(pyramid)}."
+            )
+        skips = []  # the signal of each level before its pooling
+        for module, level in zip(self.layers, self.architecture.levels, strict=True):
+            match module:
+                case Convolution():
+                    x = module(x, pyramid, level)
+                case MaxPooling() | AveragePooling():
+                    skips.append(x)
+                    x = module(x, pyramid.pool_maps[level], pyramid.graphs[level + 1].num_sources)
+                case GlobalAveragePooling() | GlobalMaxPooling():
+                    x = module(x, pyramid.graphs[-1])
+                case Unpooling():
+                    x = module(x, skips, pyramid.pool_maps)
+                case _:
+                    x = module(x)
+        return x
+
+    def _last(self, kind: type) -> int:
+        positions = [position for position, layer in enumerate(self.architecture) if isinstance(layer, kind)]
+        return positions[-1] if positions else -1

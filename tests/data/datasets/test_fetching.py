@@ -1,0 +1,166 @@
+"""Files are fetched over https, whole and checked, or nothing stays behind."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import shutil
+import urllib.error
+import urllib.request
+from email.message import Message
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from edgecond import files as _files
+from edgecond.data.datasets import fetching as _fetching
+from edgecond.data.datasets.fetching import download, Source, sum_is
+from edgecond.errors import DataError
+from tests.data.datasets.answers import Answer, everything
+from tests.sentences import refused
+
+URL = "https://example.org/data.bin"
+
+
+def good(path: Path) -> None:
+    sum_is(hashlib.sha256(b"good").hexdigest())(path)
+
+
+def test_a_download_appears_under_its_name_and_tells_its_progress(serve: Any, tmp_path: Path):
+    asked, steps = serve(Answer(b"good", 4)), []
+
+    download(URL, tmp_path / "new/data.bin", check=good, most=4, progress=lambda *step: steps.append(step))
+
+    assert (tmp_path / "new/data.bin").read_bytes() == b"good"
+    assert everything(tmp_path) == {"new", "new/data.bin"}
+    assert (asked, steps) == ([URL], [(4, 4)])
+
+
+def test_a_wrong_sum_is_a_sentence_and_nothing_is_kept(serve: Any, tmp_path: Path):
+    """Sums by hashlib."""
+    serve(Answer(b"evil"))
+    found, expected = (hashlib.sha256(data).hexdigest() for data in (b"evil", b"good"))
+
+    with refused(
+        f"{URL} served another file than expected, which was not kept: "
+        f"data.bin has the SHA-256 sum {found} instead of {expected}.",
+        DataError,
+    ):
+        download(URL, tmp_path / "data.bin", check=good, most=100)
+
+    assert not everything(tmp_path)
+
+
+@pytest.mark.parametrize("length", [None, 200], ids=["unannounced", "announced"])
+def test_a_download_has_a_cap(serve: Any, tmp_path: Path, length: int | None):
+    serve(Answer(bytes(200), length))
+
+    with refused(f"{URL} serves more than the 100 bytes that data.bin may have.", DataError):
+        download(URL, tmp_path / "data.bin", check=good, most=100)
+
+    assert not everything(tmp_path)
+
+
+FAILURES = {
+    "no network": (urllib.error.URLError("Name or service not known"), "Name or service not known"),
+    "not found": (urllib.error.HTTPError(URL, 404, "Not Found", Message(), None), "Not Found"),
+    "silence": (TimeoutError("timed out"), "timed out"),
+    "cut": (Answer(b"go", 4), "the connection ended after 2 of 4 bytes"),
+}
+
+
+@pytest.mark.parametrize(("answer", "reason"), FAILURES.values(), ids=FAILURES)
+def test_a_network_that_fails_is_a_sentence_and_nothing_is_kept(serve: Any, tmp_path: Path, answer: Any, reason: str):
+    serve(answer)
+
+    with refused(
+        f"{URL} could not be fetched: {reason}. Check the network, or put the file at {tmp_path / 'data.bin'}.",
+        DataError,
+    ):
+        download(URL, tmp_path / "data.bin", check=good, most=100)
+
+    assert not everything(tmp_path)
+
+
+def test_an_interrupted_download_leaves_nothing(serve: Any, tmp_path: Path):
+    """Ctrl-C is no Exception, and still cleans up."""
+    serve(Answer(b"good"))
+
+    def interrupt(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        download(URL, tmp_path / "data.bin", check=good, most=100, progress=interrupt)
+
+    assert not everything(tmp_path)
+
+
+@pytest.mark.parametrize("url", ["http://example.org/a", "file:///etc/passwd", "ftp://example.org/a"])
+def test_data_come_over_https_only(serve: Any, tmp_path: Path, url: str):
+    asked = serve(Answer(b"good"))
+
+    with refused(f"{url} is refused: data are fetched over https only.", DataError):
+        download(url, tmp_path / "data.bin", check=good, most=100)
+    with refused(f"{url} is refused: data are fetched over https only.", DataError):  # where https leads astray
+        _fetching._HttpsOnly().redirect_request(urllib.request.Request(URL), None, 302, "Found", Message(), url)
+
+    assert not asked
+
+
+@pytest.mark.parametrize("place", ["mkdtemp", "fsync", "replace"])
+@pytest.mark.parametrize("failure", [errno.EROFS, errno.ENOSPC])
+def test_a_read_only_or_full_disk_is_a_sentence_and_leaves_nothing(
+    serve: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str, failure: int
+):
+    """The disk fails at the first step, after the data, or at the last moment."""
+    serve(Answer(b"good"))
+    reason = OSError(failure, {errno.EROFS: "Read-only file system", errno.ENOSPC: "No space left on device"}[failure])
+
+    def fail(*_: Any, **__: Any) -> None:
+        raise reason
+
+    owner = {"mkdtemp": _files.tempfile, "fsync": _files.os, "replace": Path}[place]
+    monkeypatch.setattr(owner, place, fail)
+
+    with pytest.raises(
+        DataError,
+        match=rf"data.bin cannot be written: {reason.strerror}. "
+        "Set EDGECOND_DATA to a directory with space that you may write to.$",
+    ):
+        download(URL, tmp_path / "data.bin", check=good, most=100)
+
+    assert not everything(tmp_path)
+
+
+def test_a_directory_that_is_a_file_is_a_sentence(serve: Any, tmp_path: Path):
+    serve(Answer(b"good"))
+    (tmp_path / "mnist").write_text("a file")
+
+    with pytest.raises(DataError, match=r"mnist/data.bin cannot be written: (File exists|Not a directory)"):
+        download(URL, tmp_path / "mnist/data.bin", check=good, most=100)
+
+
+def test_what_is_there_is_checked_and_not_fetched_again(serve: Any, folder: Path):
+    asked = serve(Answer(b"good"))
+    source = Source("data.bin", URL, good, most=100)
+    place = folder / "toy"
+
+    first, second = _fetching.obtain("toy", [source]), _fetching.obtain("toy", [source])
+
+    assert first == f"toy is in {place}: data.bin downloaded and verified."
+    assert second == f"toy is in {place} already: verified, nothing to download."
+    assert len(asked) == 1
+
+
+def test_a_wrong_file_that_is_there_is_left_to_its_owner(serve: Any, folder: Path):
+    asked = serve(Answer(b"good"))
+    (folder / "toy").mkdir()
+    (folder / "toy/data.bin").write_bytes(b"mine")
+
+    with pytest.raises(DataError, match=r"toy/data.bin has the SHA-256 sum .* Remove it and fetch it again\.$"):
+        _fetching.obtain("toy", [Source("data.bin", URL, good, most=100)])
+
+    assert (folder / "toy/data.bin").read_bytes() == b"mine"
+    assert not asked
+    shutil.rmtree(folder / "toy")

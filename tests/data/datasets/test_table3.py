@@ -1,0 +1,184 @@
+"""The graph datasets of Table 3 by name: their parts, and the files they are fetched from."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from edgecond.data import datasets
+from edgecond.data.datasets import table3
+from edgecond.data.formats import tu
+from edgecond.data.graphs import GraphExamples
+from edgecond.errors import DataError
+from tests.data.datasets.answers import everything
+from tests.data.datasets.tiny import write
+from tests.sentences import refused
+
+TU = "https://www.chrsmrrs.com/graphkerneldatasets/"
+GITHUB = "https://raw.githubusercontent.com/"
+
+
+@pytest.fixture
+def copied(folder: Path, real: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> Callable[..., bytes]:
+    """The contents of a real file, which is copied into an empty data directory if there is a name for it."""
+
+    def copy(file: str, name: str | None = None) -> bytes:
+        path = real(file)
+        monkeypatch.setenv("EDGECOND_DATA", str(folder))
+        if name:
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(path, folder / name)
+        return path.read_bytes()
+
+    return copy
+
+
+# Parts
+
+
+@pytest.mark.parametrize(
+    ("name", "split", "sizes"),
+    [
+        ("nci1", "stratified", (3699, 411)),
+        ("nci109", "stratified", (3714, 413)),
+        ("mutag", "stratified", (169, 19)),
+        ("mutag11", "dgcnn", (170, 18)),
+        ("enzymes", "fair", (540, 60)),
+        ("enzymes", "fair-selection", (486, 54)),
+    ],
+)
+def test_a_fold_is_loaded_by_name(whole: Any, name: str, split: str, sizes: tuple[int, int]):
+    """Arithmetic: a tenth to test, as the split rounds it, and the rest to train; a tenth of that again to select."""
+    graphs = whole(name)
+
+    train, test = datasets.load(name, fold=0, split=split)
+
+    assert isinstance(train, GraphExamples)
+    assert isinstance(test, GraphExamples)
+    assert (len(train), len(test)) == sizes
+    assert (train.name, train.digest) == (test.name, test.digest) == (name, table3.DIGESTS[name])
+    assert train.ys.tolist() == graphs.ys[train.numbers].tolist()
+    assert not set(train.numbers.tolist()) & set(test.numbers.tolist())
+
+
+def test_the_folds_of_a_dataset_share_its_arrays_until_a_file_changes(copied: Any, folder: Path):
+    copied("tu/MUTAG.zip", "tu/MUTAG.zip")
+
+    (train, test), (other, _) = datasets.load("mutag", 0), datasets.load("mutag", 1)
+    assert train.graphs is test.graphs is other.graphs
+
+    with (folder / "tu/MUTAG.zip").open("r+b") as file:
+        file.truncate(1000)
+    with pytest.raises(DataError, match="damaged or cut short"):
+        datasets.load("mutag", 2)
+
+
+# Fetching
+
+
+@pytest.mark.parametrize("name", tu.RELEASES)
+def test_a_copy_that_is_there_is_recognised_by_its_contents(real: Callable[[str], Path], name: str):
+    path = real(f"tu/{tu.RELEASES[name].file}.zip")
+
+    assert datasets.fetch(name) == f"{name} is in {path.parent} already: verified, nothing to download."
+
+
+@pytest.mark.parametrize("name", ["mutag", "enzymes"])
+def test_the_release_of_tu_is_downloaded_and_is_the_same_data(copied: Any, serve: Any, folder: Path, name: str):
+    """README-graphs.md: the copies here are packed anew, their contents unchanged; ENZYMES has public folds."""
+    file = name.upper()
+    folds = f"{GITHUB}diningphil/gnn-comparison/master/data_splits/CHEMICAL/ENZYMES_splits.json"
+    site = {f"{TU}{file}.zip": copied(f"tu/raw/{file}_TU_release.zip")}
+    if name == "enzymes":
+        site[folds] = copied("tu/splits/gnn-comparison_ENZYMES_splits.json")
+    asked = serve(site)
+
+    said = datasets.fetch(name)
+
+    files = [f"{file}.zip", "splits/gnn-comparison_ENZYMES_splits.json"][: len(site)]
+    assert said == f"{name} is in {folder / 'tu'}: {', '.join(files)} downloaded and verified."
+    assert asked == list(site)
+    assert datasets.load(name)[0].digest == table3.DIGESTS[name]
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "address"),
+    [
+        pytest.param(
+            *("nci109", "raw/NCI109.mat", "muhanzhang/pytorch_DGCNN/master/data/NCI109/NCI109.mat"),
+            marks=pytest.mark.slow,
+        ),
+        ("mutag11", "raw/MUTAG.mat", "muhanzhang/DGCNN/master/data/raw_data/MUTAG.mat"),
+    ],
+)
+def test_edge_labels_that_tu_lacks_come_from_the_matlab_files(
+    copied: Any, serve: Any, folder: Path, name: str, file: str, address: str
+):
+    """The digest is that of the copies here, whose other files are TU's: another method, the same graphs."""
+    asked = serve({GITHUB + address: copied(f"tu/{file}")})
+
+    said = datasets.fetch(name)
+
+    packed = f"{tu.RELEASES[name].file}.zip"
+    assert said == f"{name} is in {folder / 'tu'}: {packed} made of {file}, and verified."
+    assert asked == [GITHUB + address]
+    assert everything(folder / "tu") == {"raw", file, packed}
+    assert datasets.load(name)[0].digest == table3.DIGESTS[name]
+    assert datasets.fetch(name) == f"{name} is in {folder / 'tu'} already: verified, nothing to download."
+
+
+@pytest.mark.slow
+def test_a_matlab_file_that_is_there_needs_no_network(copied: Any, serve: Any, folder: Path):
+    copied("tu/raw/NCI1.mat", "tu/raw/NCI1.mat")
+    copied("tu/splits/gnn-comparison_NCI1_splits.json", "tu/splits/gnn-comparison_NCI1_splits.json")
+    asked = serve(OSError("no network"))
+
+    assert datasets.fetch("nci1") == f"nci1 is in {folder / 'tu'}: NCI1.zip made of raw/NCI1.mat, and verified."
+    assert not asked
+
+
+def test_a_matlab_file_that_is_damaged_is_not_rewritten(folder: Path):
+    path = folder / "tu/raw/NCI1.mat"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"MATLAB 5.0 MAT-file")
+
+    with pytest.raises(DataError, match=rf"^{path} has the SHA-256 sum \w+ instead of 03b8244b"):
+        datasets.fetch("nci1")
+    assert everything(folder / "tu") == {"raw", "raw/NCI1.mat"}
+
+
+def test_another_dataset_of_the_same_counts_is_not_accepted(copied: Any, folder: Path):
+    """One digit of one class is another."""
+    copied("tu/MUTAG.zip", "MUTAG.zip")
+    shutil.unpack_archive(folder / "MUTAG.zip", folder / "tu")
+    path = folder / "tu/MUTAG/MUTAG_graph_labels.txt"
+    assert datasets.fetch("mutag") == f"mutag is in {folder / 'tu'} already: verified, nothing to download."
+    path.write_text("-1" + path.read_text()[1:])
+
+    with pytest.raises(
+        DataError, match=rf"^{path.parent} has contents with the digest \w+ instead of {table3.DIGESTS['mutag']}\."
+    ):
+        datasets.fetch("mutag")
+
+
+def test_a_page_in_place_of_a_dataset_is_not_kept(serve: Any, folder: Path):
+    serve({f"{TU}DD.zip": b"<html>moved</html>"})
+
+    with pytest.raises(DataError, match=rf"^{TU}DD.zip served another file than expected, which was not kept: DD.zip"):
+        datasets.fetch("dd")
+    assert everything(folder) == {"tu"}
+
+
+def test_a_small_dataset_is_not_taken_for_a_large_one(folder: Path):
+    path = write(folder, "DD")
+    for ask in (datasets.load, datasets.fetch):
+        with refused(
+            f"{path} must hold 1178 graphs of 2 classes with 82 vertex labels and 0 edge labels: "
+            "found 2 graphs of 2 classes with 3 vertex labels and 3 edge labels.",
+            DataError,
+        ):
+            ask("dd")

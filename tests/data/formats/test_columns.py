@@ -1,0 +1,139 @@
+"""Tables as spreadsheets and databases save them are read alike, and their columns say what there is to predict."""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from edgecond.data.formats.columns import interpret, read_csv
+from edgecond.errors import DataError
+from tests.sentences import refused
+
+TEXT = 'name,smiles,µM\n"N,N\'-dimethylurea",CNC(=O)NC,3.5\n"""pure"" water",O,1\n'
+ROWS = (("N,N'-dimethylurea", "CNC(=O)NC", "3.5"), ('"pure" water', "O", "1"))
+
+
+def write(folder: Path, data: bytes) -> Path:
+    path = folder / "own.csv"
+    path.write_bytes(data)
+    return path
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        TEXT.encode(),
+        codecs.BOM_UTF8 + TEXT.encode(),
+        TEXT.encode("utf-16"),
+        TEXT.encode("latin-1"),
+        TEXT.replace("\n", "\r\n").encode(),
+        b'name;smiles;\xc2\xb5M\nN,N\'-dimethylurea;CNC(=O)NC;3.5\n"""pure"" water";O;1',
+        b'name\tsmiles\t\xc2\xb5M\nN,N\'-dimethylurea\tCNC(=O)NC\t3.5\n"""pure"" water"\tO \t1\n',
+    ],
+    ids=["plain", "mark", "UTF-16", "Latin-1", "Windows", "semicolons", "tabs"],
+)
+def test_one_table_can_be_saved_in_many_ways(data: bytes, tmp_path: Path):
+    table = read_csv(write(tmp_path, data))
+
+    assert (table.header, table.rows, table.numbers) == (("name", "smiles", "µM"), ROWS, (2, 3))
+    assert (table.column("µM"), table.numeric()) == (("3.5", "1"), ["µM"])
+
+
+def test_a_compressed_table_is_read(tmp_path: Path):
+    path = tmp_path / "own.csv.gz"
+    path.write_bytes(gzip.compress(TEXT.encode()))
+
+    assert read_csv(path).rows == ROWS
+
+
+def test_rows_are_numbered_as_a_spreadsheet_shows_them(tmp_path: Path):
+    """By hand: a field with a line break is one row, an empty line is one too, and a short row is left out."""
+    table = read_csv(write(tmp_path, b'a,b\n"1\n2",x\n\n3\n,\n4,y\n'))
+
+    assert (table.numbers, table.column("b")) == ((2, 6), ("x", "y"))
+    assert table.uneven == ((4, "the row must have 2 fields, one for each column: it has 1."),)
+
+
+def test_what_is_no_table_is_a_sentence(tmp_path: Path):
+    for data, sentence in {
+        b"": "{} must name its columns in the first line: there is nothing.",
+        b"PK\3\4\0\0": "{} must be a text: found something else. Save the table as CSV.",
+        b'a,b\n1,2\n"3,4\n5,6\n': "{}, row 3 must be a row of a table: unexpected end of data. "
+        "Close its quotes, or shorten its fields.",
+        b"a,b\n1," + b"C" * 200_000: "{}, row 2 must be a row of a table: field larger than field limit (131072). "
+        "Close its quotes, or shorten its fields.",
+    }.items():
+        path = write(tmp_path, data)
+        with refused(sentence.format(path), DataError):
+            read_csv(path)
+    with refused(f"{tmp_path / 'absent.csv'} cannot be read: No such file or directory.", DataError):
+        read_csv(tmp_path / "absent.csv")
+
+
+def test_columns_that_are_unknown_or_share_a_name_are_a_sentence(tmp_path: Path):
+    table = read_csv(write(tmp_path, b"smiles,dose,dose\nC,1,2\n"))
+    with refused(f"{table.path} must name each column once: 2 of them are called 'dose'.", DataError):
+        table.column("dose")
+    with refused(f"{table.path} has no column 'Smile': did you mean smiles?", DataError):
+        table.column("Smile")
+
+
+# What there is to predict
+
+
+@pytest.mark.parametrize(
+    ("texts", "values", "classes"),
+    [
+        (["0", "1", "1.0", ""], [0, 1, 1, np.nan], ("0", "1")),
+        (["1", "1"], [1, 1], ("0", "1")),
+        (["-1", "1", "NaN"], [0, 1, np.nan], ("-1", "1")),
+        (["30", "7", "30"], [1, 0, 1], ("7", "30")),
+        (["toxic", "none", "N/A", "toxic"], [1, 0, np.nan, 1], ("none", "toxic")),
+        (["0.5", "1e3", "-2"], [0.5, 1000, -2], ()),
+        ([str(count) for count in range(11)], list(range(11)), ()),
+    ],
+)
+def test_the_fields_tell_classes_from_quantities(texts: list[str], values: list[float], classes: tuple[str, ...]):
+    """By hand: classes are numbered in ascending order, as numbers if they are; 11 kinds of counts are quantities."""
+    found, names = interpret("column", texts, range(len(texts)))
+
+    np.testing.assert_array_equal(found, values)
+    assert names == classes
+
+
+def test_the_task_may_be_told():
+    rings = ["1", "2", "2"]
+
+    assert interpret("rings", rings, range(3), task="regression")[0].tolist() == [1, 2, 2]
+    assert interpret("dose", ["0.5", "2"], range(2), task="classification")[1] == ("0.5", "2.0")
+
+
+def test_numbers_may_have_decimal_commas_beside_semicolons(tmp_path: Path):
+    table = read_csv(write(tmp_path, b"smiles;logP\nC;1,09\n"))
+
+    assert (table.comma, table.numeric()) == (True, ["logP"])
+    assert interpret("logP", table.column("logP"), table.numbers, comma=table.comma)[0].tolist() == [1.09]
+
+
+def test_what_cannot_be_predicted_is_a_sentence():
+    for texts, task, sentence in (
+        (["", "NA"], None, "c must hold something to predict: all of its 2 fields are blank."),
+        (
+            ["1.5", "<5"],
+            None,
+            "c must hold either numbers or names of classes: found '<5' in row 3. Blank it, or write a number.",
+        ),
+        (["a", "b"], "regression", "c must hold numbers: found 'a' in row 2. Blank it, or write a number."),
+        (["1", "inf"], None, "c must hold finite numbers: found inf in row 3."),
+        (
+            [f"id{row}" for row in range(101)],
+            None,
+            "c must hold the names of at most 100 classes: found 101. Name another column to predict.",
+        ),
+    ):
+        with refused(sentence, DataError):
+            interpret("c", texts, range(2, 2 + len(texts)), task=task)  # type: ignore[arg-type]

@@ -1,0 +1,91 @@
+"""Points as text: with any separator, with and without names, counts and comments."""
+
+from __future__ import annotations
+
+import pytest
+
+from edgecond.data.formats.text import read
+from tests.sentences import refused
+
+
+def columns(text: str) -> dict[str, list[float]]:
+    return {name: column.tolist() for name, column in read(text.encode()).columns.items()}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1 2 3 4\n5 6 7.5 8\n",
+        "1,2,3,4\r\n5,6,7.5,8\r\n",
+        "1\t2\t3\t4\n5\t6\t7.5\t8",
+        " 1 , 2,3 ,4\n\n5, 6,7.5,8,\n",
+        "1;2;3;4\n5;6;7,5;8\n",
+        "# a comment\n1 2 3 4 # another\n// and one more\n5 6 7.5 8\n",
+        "\ufeff1e0 2 3 4\n5 6 75e-1 8\n",
+    ],
+    ids=["blanks", "commas", "tabs", "both", "semicolons and decimal commas", "comments", "byte order mark"],
+)
+def test_separators_comments_and_line_ends_do_not_matter(text: str):
+    assert columns(text) == {"x": [1, 5], "y": [2, 6], "z": [3, 7.5], "column 4": [4, 8]}
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "intensity,x,y,z",
+        'Intensity;"X";"Y";"Z"',
+        "I X Y Z",
+        "# i x y z",
+        "//I X Y Z",
+        "# written in 2020\n# i\tx\ty\tz",
+    ],
+)
+def test_names_tell_the_columns_apart(header: str):
+    assert columns(f"{header}\n4 1 2 3\n8 5 6 7\n") == {"intensity": [4, 8], "x": [1, 5], "y": [2, 6], "z": [3, 7]}
+
+
+def test_names_may_have_blanks_between_commas():
+    assert list(columns("x,y,z,scan angle,R,G,B\n1,2,3,4,5,6,7\n")) == [*"xyz", "scan angle", "red", "green", "blue"]
+
+
+@pytest.mark.parametrize(
+    ("row", "names"),
+    [
+        ("1 2 3", []),
+        ("1 2 3 -100", ["intensity"]),
+        ("1 2 3 4 5 6", ["red", "green", "blue"]),
+        ("1 2 3 4 5 6 7", ["intensity", "red", "green", "blue"]),
+        ("1 2 3 4 5", ["column 4", "column 5"]),
+    ],
+)
+def test_a_count_in_the_first_line_means_the_columns_of_pts(row: str, names: list[str]):
+    assert list(columns(f"2\n{row}\n{row}\n")) == [*"xyz", *names]
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "it must hold at least one point, and is an empty cloud"),
+        ("# nothing\n", "it must hold at least one point, and is an empty cloud"),
+        ("x y z\n", "it must hold at least one point, and is an empty cloud"),
+        ("1 2 3\n1 2\n", "line 2 must hold 3 numbers, and holds 2"),
+        ("1 2 3\n\n# here\n1 two 3\n", "line 4 must hold numbers, and holds 'two'"),
+        ("1 2\n", "it must have columns x, y, z and perhaps others, and is of shape (1, 2)"),
+        (
+            "easting,northing,height\n1,2,3\n",
+            "line 1 must hold numbers, or the names of the columns with x, y and z among them, "
+            "and holds 'easting,northing,height'",
+        ),
+        ("x,y,z,i\n1,2,3\n", "line 2 must hold a number for each of x, y, z, i, and holds 3"),
+        ("x,y,z,Z\n1,2,3,4\n", "its columns must have different names, and two are called 'z'"),
+        ("3\n1 2 3\n1 2 3\n", "it must hold the 3 points that line 1 announces, and holds 2"),
+    ],
+)
+def test_text_that_is_no_cloud_is_a_reason(text: str, reason: str):
+    with refused(reason):
+        read(text.encode())
+
+
+def test_bytes_that_are_no_text_are_a_reason():
+    with refused("it must be text in UTF-8, and its byte 4 is 0xff"):
+        read(b"1 2 \xff")

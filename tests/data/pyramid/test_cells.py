@@ -1,0 +1,191 @@
+"""Cells and trees in C++: the numbers of scipy and NumPy, bit for bit, and who serves."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from edgecond.data.pyramid import cells as native
+from edgecond.data.pyramid import cloud_pyramid, neighbors
+from edgecond.data.pyramid.neighbors import closest, within
+from tests.data.pyramid.engines import running_on
+from tests.data.pyramid.test_init import random_cloud, SYDNEY_LEVELS
+
+needs_extension = pytest.mark.skipif(native._extension is None, reason="this machine has no C++ extension")
+
+SHAPES: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {
+    "uniform": lambda rng, n: rng.uniform(0, 4, (n, 3)),
+    "on a grid": lambda rng, n: rng.integers(0, 4, (n, 3)).astype(float),  # equal and equally far points
+    "on a plane": lambda rng, n: rng.integers(-6, 6, (n, 3)) * [1.0, 1.0, 0.0],
+    "in one place": lambda rng, n: np.tile(rng.uniform(-1, 1, 3), (n, 1)),
+    "clustered": lambda rng, n: rng.integers(0, 3, (n, 1)) + 1e-3 * rng.normal(size=(n, 3)),
+    "with a stray point": lambda rng, n: np.concatenate([rng.uniform(0, 1, (n - 1, 3)), np.full((1, 3), 1e9)]),
+}
+
+
+@st.composite
+def batches(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, float]:
+    """Clouds of all shapes, of one size from tiny to huge, perhaps far from the origin; and their scale."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**20)))
+    shapes = draw(st.lists(st.tuples(st.sampled_from(list(SHAPES)), st.integers(1, 40)), min_size=1, max_size=4))
+    scale = draw(st.sampled_from([1e-60, 1e-3, 0.1, 1, 1e6, 1e30]))
+    place = draw(st.sampled_from([0, 0.3, -7e6, 1e17]))
+    positions = np.concatenate([SHAPES[shape](rng, n) for shape, n in shapes]) * scale + place * scale
+    return positions, np.array([n for _, n in shapes]), scale
+
+
+def by_both(search: Callable[[], Any]) -> list[Any]:
+    """What the extension finds, and what scipy does."""
+    found = []
+    for engine in ("cells", "scipy"):
+        with running_on(engine):
+            found.append(search())
+    return found
+
+
+@needs_extension
+@settings(deadline=None, max_examples=300)
+@given(batches(), st.sampled_from([1e-9, 1e-3, 0.7, 1, 2**0.5, 3.3, 100, 1e12]), st.sampled_from([None, 1, 2, 7, 100]))
+def test_cells_find_the_edges_of_scipy(batch, radius, cap):
+    """Of the same type and in the same order: ties, duplicates, and radii far from the size of the clouds."""
+    positions, sizes, scale = batch
+
+    ours, expected = by_both(lambda: within(positions, sizes, radius * scale, cap=cap))
+
+    for end, other in zip(ours, expected, strict=True):
+        np.testing.assert_array_equal(end, other, strict=True)
+
+
+@needs_extension
+@settings(deadline=None, max_examples=300)
+@given(batches(), st.integers(0, 2**20))
+def test_trees_find_the_centroids_of_scipy(batch, seed):
+    """Some points of each cloud are its centroids, perhaps none: then their number stands for the missing one."""
+    positions, sizes, _ = batch
+    chosen = np.random.default_rng(seed).random(len(positions)) < 0.5
+    chosen[0] = True
+    cloud = np.repeat(np.arange(len(sizes)), sizes)
+    centroids, counts = positions[chosen], np.bincount(cloud[chosen], minlength=len(sizes))
+
+    ours, expected = by_both(lambda: closest(positions, sizes, centroids, counts))
+
+    np.testing.assert_array_equal(ours, expected, strict=True)
+
+
+@needs_extension
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("cap", [None, 20])
+def test_large_clouds_have_the_same_edges_and_centroids(shape, cap):
+    """Many cells, and trees of many nodes."""
+    rng = np.random.default_rng(0)
+    sizes, counts = np.array([1500, 1, 500]), np.array([300, 1, 90])
+    positions = np.concatenate([SHAPES[shape](rng, n) for n in sizes])
+    centroids = np.concatenate([SHAPES[shape](rng, n) for n in counts])
+
+    edges, expected_edges = by_both(lambda: within(positions, sizes, 0.4, cap=cap))
+    maps = by_both(lambda: closest(positions, sizes, centroids, counts))
+
+    np.testing.assert_array_equal(edges, expected_edges)
+    np.testing.assert_array_equal(*maps)
+
+
+@needs_extension
+def test_pyramids_are_the_same():
+    clouds = [random_cloud(n, seed=n) for n in (700, 1, 300)]
+
+    ours, expected = by_both(lambda: cloud_pyramid(clouds, SYDNEY_LEVELS))
+
+    for level, other in zip(ours.levels, expected.levels, strict=True):
+        assert level.source.equal(other.source)
+        assert level.target.equal(other.target)
+    assert all(a.equal(b) for a, b in zip(ours.pool_maps, expected.pool_maps, strict=True))
+
+
+@needs_extension
+def test_what_comes_out_can_be_written_to():
+    """As any array; torch warns of one that cannot."""
+    cloud = random_cloud(9, 0).positions.double().numpy()
+
+    source, target = within(cloud, np.array([9]), 1)
+    index = closest(cloud, np.array([9]), cloud, np.array([9]))
+
+    assert all(array.flags.writeable for array in (source, target, index))
+
+
+# Which of them serves
+
+
+@pytest.mark.parametrize(
+    ("positions", "radius"),
+    [
+        (np.full((3, 3), np.nan), 1),
+        (np.full((3, 3), np.inf), 1),
+        (np.full((3, 3), 1e200), 1),
+        (np.zeros((3, 3)), 1e-200),
+        (np.zeros((3, 3)), 1e200),
+        (np.zeros((3, 3), dtype=np.float32), 1),
+        (np.zeros((2, 3)), 1),
+        (np.zeros((3, 2)), 1),
+        (1e30 * np.eye(3), 1e-3),
+        (2.0**20 * np.eye(3), 0.999),
+    ],
+)
+def test_what_is_beyond_the_extension_is_left_to_scipy(positions, radius):
+    """Other types, sizes that do not fit, numbers whose squares are none, and more cells than can be numbered."""
+    assert native.within(positions, np.array([3]), radius, 100, 10**9) is None
+
+
+def test_too_many_pairs_are_left_to_scipy(monkeypatch):
+    """Three points in one cell propose nine pairs."""
+    monkeypatch.setattr(neighbors, "PAIRS_AT_MOST", 8)
+
+    assert native.within(np.zeros((3, 3)), np.array([3]), 1, 100, 8) is None
+    assert within(np.zeros((3, 3)), np.array([3]), 1)[0].tolist() == [0, 1, 2] * 3
+
+
+def test_coordinates_that_are_no_numbers_are_refused_as_before():
+    positions, sizes = np.full((2, 3), np.nan), np.array([2])
+    with pytest.raises(ValueError, match="finite"):
+        within(positions, sizes, 1)
+    with pytest.raises(ValueError, match="finite"):
+        closest(np.zeros((2, 3)), sizes, positions, sizes)
+
+
+def test_the_extension_can_be_turned_off_and_need_not_be_there():
+    """The documented switch, both values; and an extension that was not built, for which None in sys.modules stands."""
+    code = """
+import importlib, os, sys
+from edgecond.data.pyramid import cells as native
+for switch in ("", "0", "hidden"):
+    os.environ["EDGECOND_NATIVE"] = switch
+    if switch == "hidden":
+        sys.modules["edgecond.data.pyramid._cells"] = None
+        vars(sys.modules["edgecond.data.pyramid"]).pop("_cells", None)
+    importlib.reload(native)
+    print(native.available())
+"""
+
+    environment = {**os.environ, "EDGECOND_NATIVE": ""}
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+
+    built = find_spec("edgecond.data.pyramid._cells") is not None
+    assert run.stdout.split() == [str(built), "False", "False"]
+
+
+def test_importing_the_extension_does_not_turn_it_on(monkeypatch):
+    """Python binds an imported module to its package; the switch must not be undone by that."""
+    monkeypatch.setattr(native, "_extension", None)
+    if find_spec("edgecond.data.pyramid._cells") is not None:
+        import_module("edgecond.data.pyramid._cells")
+
+    assert not native.available()

@@ -1,0 +1,101 @@
+"""Splitting keeps the surface and leaves no edge too long; edges and normals are those that geometry tells."""
+
+import numpy as np
+import pytest
+import trimesh
+
+from edgecond.data.pyramid import surface
+from edgecond.data.pyramid.surface import edges_of, normals, split
+from tests.meshes import BOX, SPHERE, TORUS
+from tests.sentences import refused
+
+
+def arrays(shape):
+    return np.asarray(shape.vertices, float), np.asarray(shape.faces, np.int64)
+
+
+@pytest.mark.parametrize("shape", [BOX, SPHERE, TORUS])
+def test_edges_are_those_of_trimesh(shape):
+    vertices, faces = arrays(shape)
+
+    np.testing.assert_array_equal(edges_of(faces, len(vertices)), np.unique(np.sort(shape.edges_unique, 1), axis=0))
+
+
+def test_a_degenerate_face_gives_the_edge_it_has_and_no_self_loop():
+    assert edges_of(np.array([[0, 0, 1], [2, 2, 2]]), 3).tolist() == [[0, 1]]
+    assert edges_of(np.zeros((0, 3), np.int64), 0).shape == (0, 2)
+
+
+def test_normals_of_a_sphere_point_away_from_its_centre():
+    """By symmetry, up to how evenly the triangles lie around a vertex."""
+    vertices, faces = arrays(SPHERE)
+
+    np.testing.assert_allclose(normals(vertices, faces), vertices, atol=0.02)
+
+
+def test_normals_weigh_faces_by_area():
+    """Two right triangles share the x axis: one in the plane z = 0 of area 1/2, one in y = 0 of area 1."""
+    vertices = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 2.0]])
+    faces = np.array([[0, 1, 2], [0, 1, 3]])  # normals z and -y
+
+    found = normals(vertices, faces)
+
+    np.testing.assert_allclose(found[0], np.array([0, -2, 1]) / np.sqrt(5))
+    np.testing.assert_allclose(found[2:], [[0, 0, 1], [0, -1, 0]])
+
+
+def test_faces_that_cancel_and_vertices_without_faces_have_no_normal():
+    vertices = np.array([[0, 0, 0], [1, 0, 0.1], [0, 1, 0], [5, 5, 5]])
+
+    np.testing.assert_array_equal(normals(vertices, np.array([[0, 1, 2], [0, 2, 1]])), 0)
+
+
+@pytest.mark.parametrize("shape", [BOX, SPHERE, TORUS])
+@pytest.mark.parametrize("longest", [0.2, 0.37, 0.9])
+def test_splitting_keeps_the_surface_and_shortens_its_edges(shape, longest):
+    """Area, enclosed volume and Euler's number tell the same surface, turned outward, without gaps."""
+    vertices, faces = arrays(shape)
+
+    positions, values, cut = split(vertices, vertices @ [[1.0], [2.0], [3.0]], faces, longest)
+
+    after = trimesh.Trimesh(positions, cut, process=False)
+    assert after.edges_unique_length.max() <= longest
+    assert after.area == pytest.approx(shape.area)
+    assert after.volume == pytest.approx(shape.volume)
+    assert after.is_watertight
+    assert after.euler_number == shape.euler_number
+    np.testing.assert_allclose(values, positions @ [[1.0], [2.0], [3.0]])  # linear values are interpolated exactly
+
+
+def test_a_face_is_cut_by_the_number_of_its_long_sides():
+    """Sides 3, 4 and 5: into 1, 2, 3 and 4 faces as they become too long one after the other."""
+    vertices, face = np.array([[0, 0, 0], [4, 0, 0], [0, 3, 0.0]]), np.array([[0, 1, 2]])
+
+    assert [len(split(vertices, vertices, face, longest)[2]) for longest in (5, 4.5, 3.5, 2.5)] == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_order_of_vertices_and_faces_does_not_matter(seed):
+    """A box has squares whose diagonals are equally long: the choice must not depend on numbers."""
+    rng = np.random.default_rng(seed)
+    vertices, faces = arrays(BOX)
+    order = rng.permutation(len(vertices))
+    number = np.empty_like(order)
+    number[order] = np.arange(len(order))
+    mixed = np.array([np.roll(face, rng.integers(3)) for face in number[faces][rng.permutation(len(faces))]])
+
+    one, _, one_faces = split(vertices, vertices, faces, 0.3)
+    other, _, other_faces = split(vertices[order], vertices[order], mixed, 0.3)
+
+    def triangles(positions, corners):
+        return sorted(sorted(map(tuple, positions[face])) for face in corners)
+
+    assert triangles(one, one_faces) == triangles(other, other_faces)
+
+
+def test_splitting_without_end_is_refused(monkeypatch):
+    monkeypatch.setattr(surface, "FACES_AT_MOST", 1000)
+    vertices, faces = arrays(BOX)
+
+    with refused("a mesh without edges longer than 0.01 has more than 1,000 faces. Choose a larger radius."):
+        split(vertices, vertices, faces, 0.01)

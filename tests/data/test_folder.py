@@ -1,0 +1,275 @@
+"""A folder with a sub-folder per class: its clouds and classes, its files that are none, and its mistakes."""
+
+from __future__ import annotations
+
+import pickle
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from edgecond.data.folder import point_spacing, read
+from edgecond.data.formats import ENDINGS
+from edgecond.errors import DataError
+from edgecond.files import digest, sha256
+from edgecond.graph import Cloud
+from tests.sentences import refused
+
+
+def write(folder: Path, files: dict[str, str]) -> Path:
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content)
+    return folder
+
+
+@pytest.fixture
+def street(tmp_path: Path) -> Path:
+    """Two trees and a car, each with an intensity."""
+    table = "x,y,z,intensity\n0,0,{k},{k}\n1,0,0,7\n"
+    files = {f"{name}.csv": table.format(k=k) for name, k in (("tree/b", 1), ("tree/a", 2), ("car/c", 3))}
+    return write(tmp_path, files)
+
+
+def test_classes_are_the_folders_and_examples_the_files_in_order(street: Path):
+    examples = read(street).examples
+
+    assert examples.name == street.name
+    assert examples.classes == ("car", "tree")
+    assert examples.names == ["car/c.csv", "tree/a.csv", "tree/b.csv"]
+    assert examples.ys.tolist() == [0, 1, 1]
+    assert [cloud.positions[0, 2].item() for cloud, _ in examples] == [3, 2, 1]
+    assert [cloud.signal[:, 0].tolist() for cloud, _ in examples] == [[3, 7], [2, 7], [1, 7]]
+
+
+def test_the_digest_is_of_names_and_contents(street: Path, tmp_path_factory: pytest.TempPathFactory):
+    names = ("car/c.csv", "tree/a.csv", "tree/b.csv")
+    first = read(street).examples.digest
+
+    assert first == digest({name: sha256((street / name).read_bytes()) for name in names})
+    copy = tmp_path_factory.mktemp("copy")
+    shutil.copytree(street, copy, dirs_exist_ok=True)
+    assert read(copy).examples.digest == first
+    write(copy, {"tree/a.csv": "x,y,z,intensity\n1,2,3,4\n"})
+    assert read(copy).examples.digest != first
+
+
+def test_hidden_files_and_files_of_other_kinds_are_ignored_and_counted(street: Path):
+    names = ("README.md", "tree/.DS_Store", "tree/notes.docx", "tree/._a.csv", ".git/config", "__MACOSX/tree/a.csv")
+    write(street, dict.fromkeys(names, "hello"))
+
+    folder = read(street)
+
+    assert len(folder.examples) == 3
+    assert folder.ignored == 4
+    assert folder.skipped == []
+
+
+def test_runs_among_the_classes_are_no_class(street: Path):
+    """`edgecond train .` may be called there, and then again."""
+    first = read(street).examples
+    write(street, {"runs/train/street/model.safetensors": "", "runs/train/street/points.csv": "x,y,z\n1,2,3\n"})
+
+    again = read(street).examples
+
+    assert (again.classes, again.digest) == (first.classes, first.digest)
+
+
+def test_files_that_cannot_be_read_are_skipped_and_reported(street: Path):
+    write(street, {"tree/bad.ply": "ply\n", "car/empty.xyz": ""})
+
+    folder = read(street)
+
+    assert folder.examples.names == ["car/c.csv", "tree/a.csv", "tree/b.csv"]
+    assert folder.skipped == [
+        (
+            street / "car/empty.xyz",
+            f"{street}/car/empty.xyz cannot be read: it must hold at least one point, and is an empty cloud.",
+        ),
+        (
+            street / "tree/bad.ply",
+            f"{street}/tree/bad.ply cannot be read: it must begin with the header of a PLY file, "
+            "from ply to end_header, and does not.",
+        ),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("header", "columns"),
+    [
+        ("x,y,z,red,intensity", ("intensity",)),
+        ("intensity,z,y,x,red", ("intensity",)),
+        ("x,y,z,red,green", ()),
+    ],
+)
+def test_the_signal_is_what_all_files_have_in_common(street: Path, header: str, columns: tuple[str, ...]):
+    write(street, {"car/d.csv": f"{header}\n1,2,3,4,5\n"})
+
+    folder = read(street)
+
+    assert folder.columns == columns
+    assert {cloud.signal.shape[1] for cloud, _ in folder.examples} == {1}
+    if not columns:
+        assert all(cloud.signal.eq(1).all() for cloud, _ in folder.examples)
+
+
+def test_an_intensity_that_is_zero_everywhere_is_no_signal(tmp_path: Path):
+    """Equation 1 makes nothing but its bias of zeros; scanners without intensities write them."""
+    write(tmp_path, {"a/a.csv": "x,y,z,i\n1,2,3,0\n", "b/b.csv": "x,y,z,i\n4,5,6,0\n"})
+
+    folder = read(tmp_path)
+
+    assert folder.columns == ()
+    assert folder.examples.clouds[1].signal.tolist() == [[1]]
+
+
+def test_clouds_are_read_when_they_are_asked_for_and_travel_to_workers(street: Path):
+    clouds = read(street).examples.clouds
+    shutil.copyfile(street / "tree/a.csv", street / "car/c.csv")
+
+    assert clouds[0].signal.tolist() == [[2], [7]]
+    assert pickle.loads(pickle.dumps(clouds))[0].signal.tolist() == [[2], [7]]
+    (street / "car/c.csv").unlink()
+    with refused(f"{street}/car/c.csv must be a file with a cloud: there is none.", DataError):
+        clouds[0]
+
+
+def test_progress_is_told_of_every_file(street: Path):
+    steps = []
+
+    read(street, progress=lambda done, total: steps.append((done, total)))
+
+    assert steps == [(1, 3), (2, 3), (3, 3)]
+
+
+def test_names_in_another_encoding_are_spelled_out(tmp_path: Path):
+    """As an archive packed under Windows leaves them: Straße in Latin-1."""
+    names = ("a/a.xyz", "b/b.xyz", "a/Stra\udcdfe.xyz")
+    try:
+        write(tmp_path, dict.fromkeys(names, "1 2 3\n"))
+    except OSError:
+        pytest.skip("this file system takes UTF-8 only")
+
+    examples = read(tmp_path).examples
+
+    assert examples.names == [r"a/Stra\udcdfe.xyz", "a/a.xyz", "b/b.xyz"]
+
+
+# Mistakes
+
+
+def test_a_folder_must_be_there(tmp_path: Path):
+    with refused(f"{tmp_path}/no must be a folder with a sub-folder per class: there is none.", DataError):
+        read(tmp_path / "no")
+
+
+@pytest.mark.parametrize(("file", "found"), [("a.xyz", "none"), ("tree/a.xyz", "only tree")])
+def test_two_classes_are_needed(tmp_path: Path, file: str, found: str):
+    write(tmp_path, {file: "1 2 3"})
+
+    with refused(
+        f"{tmp_path} must hold two or more sub-folders, each with the files of the class it is named after: "
+        f"it holds {found}. Sort the files into folders, one for each class.",
+        DataError,
+    ):
+        read(tmp_path)
+
+
+def test_an_empty_class_is_a_sentence(street: Path):
+    (street / "bus").mkdir()
+
+    with refused(
+        f"{street}/bus must hold the clouds or meshes of a class, files of the kinds {', '.join(ENDINGS)}: "
+        "it holds 0 other files and folders. Fill it, or take it away.",
+        DataError,
+    ):
+        read(street)
+
+
+def test_folders_in_a_folder_are_no_files(street: Path):
+    """As in train/tree/a.csv, where the classes are one level below."""
+    (street / "train/tree").mkdir(parents=True)
+
+    with pytest.raises(DataError, match=r"train must hold .* it holds 1 other files and folders\."):
+        read(street)
+
+
+def test_a_class_without_a_readable_file_is_a_sentence(street: Path):
+    write(street, {"bus/a.xyz": "", "bus/b.xyz": "1 2 x\n"})
+
+    with refused(
+        f"{street}/bus must hold a file that can be read: of 2 there is none, and the first reason is that "
+        f"{street}/bus/a.xyz cannot be read: it must hold at least one point, and is an empty cloud.",
+        DataError,
+    ):
+        read(street)
+
+
+# Spacing
+
+
+def cloud(positions: object) -> Cloud:
+    rows = torch.as_tensor(np.asarray(positions), dtype=torch.float32)
+    return Cloud(rows, torch.ones(len(rows), 1))
+
+
+def test_the_spacing_of_a_grid_is_its_step():
+    grid = np.stack(np.meshgrid(*[np.arange(5) * 0.25] * 3), -1).reshape(-1, 3)
+
+    assert point_spacing([cloud(grid), cloud(grid + 7)]) == pytest.approx(0.25)
+
+
+def test_every_cloud_counts_the_same_and_points_twice_at_a_place_count_once():
+    """By hand: spacings 1, 2 and 10, so the median is 2, however many points have it."""
+    ones, twos, tens = ([[k * step, 0, 0] for k in range(n) for _ in (0, 1)] for step, n in ((1, 2), (2, 5), (10, 500)))
+
+    assert point_spacing([cloud(ones), cloud(twos), cloud(tens)]) == pytest.approx(2)
+
+
+def test_the_clouds_looked_at_are_spread_evenly():
+    """The first, the middle and the last of 101."""
+    asked = []
+
+    class Clouds:
+        def __len__(self) -> int:
+            return 101
+
+        def __getitem__(self, index: int, /) -> Cloud:
+            asked.append(index)
+            return cloud([[0, 0, 0], [1, 0, 0]])
+
+    assert point_spacing(Clouds(), most=3) == 1
+    assert asked == [0, 50, 100]
+
+
+def test_a_spacing_needs_two_places():
+    with refused(
+        "the spacing of points needs a cloud with points at two places: among 1 clouds there is none.", DataError
+    ):
+        point_spacing([cloud([[1, 2, 3], [1, 2, 3]])])
+
+
+# Real files
+
+
+def test_a_folder_of_real_files_of_all_formats(real: Callable[[str], Path], tmp_path: Path):
+    for name, kind in (
+        ("lamppost.ascii.pcd", "lamp"),
+        ("car6.binary_compressed.pcd", "car"),
+        ("bun_zipper_res4.ascii.ply", "bunny"),
+        ("bunny.ascii.pcd", "bunny"),
+        ("simple.laz", "ground"),
+    ):
+        (tmp_path / kind).mkdir(exist_ok=True)
+        shutil.copyfile(real(f"pointcloud-io/{name}"), tmp_path / kind / name)
+
+    folder = read(tmp_path, count=100)
+
+    assert folder.examples.classes == ("bunny", "car", "ground", "lamp")
+    assert [len(cloud) for cloud, _ in folder.examples] == [100, 397, 10031, 1065, 1771]
+    assert folder.columns == ()
+    assert not folder.skipped

@@ -1,0 +1,201 @@
+"""ECConv computes what PyG's NNConv computes, and is called as it is."""
+
+from collections.abc import Callable
+from copy import deepcopy
+
+import pytest
+import torch
+from torch import nn
+
+from edgecond import ECConv, Graph
+from tests.nn.layers.zoo import (
+    close,
+    D_IN,
+    D_OUT,
+    every_aggregation,
+    every_filter_network,
+    FILTERS,
+    M,
+    N,
+    nnconv,
+    random_edges,
+    random_layer,
+    S,
+    step,
+)
+from tests.sentences import refused
+
+
+class TestFromNNConv:
+    @every_filter_network
+    @every_aggregation
+    @pytest.mark.parametrize("root_weight", [True, False], ids=["root", ""])
+    @pytest.mark.parametrize("bias", [True, False], ids=["bias", ""])
+    def test_the_output_is_that_of_pyg(self, filters: Callable, aggr: str, root_weight: bool, bias: bool):
+        layer = nnconv(filters(), aggr=aggr, root_weight=root_weight, bias=bias)
+        x, edges = torch.randn(N, D_IN), random_edges()
+
+        ours = ECConv.from_nnconv(layer)(x, *edges)
+
+        close(ours, layer(x, *edges))
+
+    @every_filter_network
+    @every_aggregation
+    @pytest.mark.parametrize("low_memory", [False, True], ids=["", "low memory"])
+    def test_a_step_of_training_leads_where_it_leads_in_pyg(self, filters: Callable, aggr: str, low_memory: bool):
+        """The gradients of signal, labels, bias, root weight and every parameter of F agree, and batch statistics."""
+        layer = nnconv(filters(), aggr=aggr)
+        conv = ECConv.from_nnconv(layer, low_memory=low_memory)
+        x, edges, cotangent = torch.randn(N, D_IN), random_edges(), torch.randn(N, D_OUT)
+
+        ours, theirs = step(conv, x, *edges, cotangent), step(layer, x, *edges, cotangent)
+
+        for mine, other in zip(ours, theirs, strict=True):
+            close(mine, other)
+        expected = ECConv.from_nnconv(layer).state_dict()
+        for name, value in conv.state_dict().items():
+            close(value, expected[name], msg=lambda difference, name=name: f"{name}: {difference}")
+
+    def test_one_hot_labels_give_what_pyg_gives_even_if_f_mixes_them(self):
+        """Batch statistics are over edges, however few of their labels are distinct."""
+        layer = nnconv(FILTERS["batch normalisation"]())
+        x, (edge_index, _) = torch.randn(N, D_IN), random_edges()
+        edge_attr = torch.eye(S)[torch.randint(S, (M,))]
+
+        close(ECConv.from_nnconv(layer)(x, edge_index, edge_attr), layer(x, edge_index, edge_attr))
+
+    @every_aggregation
+    def test_one_hot_labels_give_what_pyg_gives(self, aggr: str):
+        layer = nnconv(FILTERS["a perceptron"](), aggr=aggr)
+        x, (edge_index, _) = torch.randn(N, D_IN), random_edges()
+        edge_attr = torch.eye(S)[torch.randint(S, (M,))]
+
+        close(ECConv.from_nnconv(layer)(x, edge_index, edge_attr), layer(x, edge_index, edge_attr))
+
+    def test_statistics_that_are_learnt_are_used(self):
+        """F in evaluation mode stays in it."""
+        layer = nnconv(FILTERS["batch normalisation"]())
+        x, edges = torch.randn(N, D_IN), random_edges()
+        layer(x, *edges)
+        layer.eval()
+
+        close(ECConv.from_nnconv(layer)(x, *edges), layer(x, *edges))
+
+    def test_the_layer_is_a_copy(self):
+        layer = nnconv(FILTERS["a perceptron"]())
+        before = deepcopy(layer.state_dict())
+        conv = ECConv.from_nnconv(layer)
+
+        with torch.no_grad():
+            for parameter in conv.parameters():
+                parameter.zero_()
+
+        assert all(torch.equal(value, before[name]) for name, value in layer.state_dict().items())
+
+    def test_precision_is_kept(self):
+        layer = nnconv(FILTERS["a perceptron"]()).double()
+        x, (edge_index, edge_attr) = torch.randn(N, D_IN).double(), random_edges()
+
+        ours = ECConv.from_nnconv(layer)(x, edge_index, edge_attr.double())
+
+        torch.testing.assert_close(ours, layer(x, edge_index, edge_attr.double()), rtol=1e-12, atol=1e-12)
+
+    @pytest.mark.parametrize(
+        ("options", "sentence"),
+        [
+            ({"aggr": "min"}, "ECConv aggregates by add, mean or max: this NNConv has aggr='min'."),
+            (
+                {"flow": "target_to_source"},
+                "ECConv sums over the edges into a vertex: this NNConv has flow='target_to_source'.",
+            ),
+        ],
+    )
+    def test_a_layer_that_computes_something_else_is_refused(self, options: dict, sentence: str):
+        with refused(sentence):
+            ECConv.from_nnconv(nnconv(FILTERS["a perceptron"](), **options))
+
+
+class TestCalledAsNNConv:
+    """What PyG expects of its layer holds for ours, called the same way."""
+
+    def test_the_output_has_a_row_per_vertex(self):
+        assert random_layer()(torch.randn(N, D_IN), *random_edges()).shape == (N, D_OUT)
+
+    def test_edge_index_and_graph_are_two_ways_to_say_the_same(self):
+        conv, x, (edge_index, edge_attr) = random_layer(), torch.randn(N, D_IN), random_edges()
+
+        assert torch.equal(
+            conv(x, edge_index, edge_attr), conv(x, Graph.from_edges(*edge_index, edge_attr, num_vertices=N))
+        )
+
+    @every_aggregation
+    @pytest.mark.parametrize("same_width", [True, False])
+    def test_a_pair_of_signals_makes_the_graph_bipartite(self, aggr: str, same_width: bool):
+        d_target = D_IN if same_width else 7
+        layer = nnconv(FILTERS["a perceptron"](), d_in=(D_IN, d_target), aggr=aggr)
+        edges = random_edges(sources=12)
+        x = torch.randn(12, D_IN), torch.randn(N, d_target)
+
+        ours = ECConv.from_nnconv(layer)(x, *edges)
+
+        assert ours.shape == (N, D_OUT)
+        close(ours, layer(x, *edges))
+
+    @every_aggregation
+    def test_a_pair_without_a_signal_of_targets_takes_their_number_from_size(self, aggr: str):
+        """There is no root term then."""
+        layer = nnconv(FILTERS["a perceptron"](), d_in=(D_IN, D_IN), aggr=aggr)
+        edges = random_edges(sources=12)
+        x = torch.randn(12, D_IN), None
+
+        ours = ECConv.from_nnconv(layer)(x, *edges, size=(12, N))
+
+        assert ours.shape == (N, D_OUT)
+        close(ours, layer(x, *edges, size=(12, N)))
+
+    def test_a_pair_with_a_signal_of_targets_may_also_name_the_size(self):
+        conv, edges = random_layer(identity="linear"), random_edges(sources=12)
+        x = torch.randn(12, D_IN), torch.randn(N, D_IN)
+
+        assert torch.equal(conv(x, *edges, size=(12, N)), conv(x, *edges))
+
+    def test_the_size_of_an_ordinary_graph_changes_nothing(self):
+        conv, edges, x = random_layer(), random_edges(), torch.randn(N, D_IN)
+
+        assert torch.equal(conv(x, *edges, size=(N, N)), conv(x, *edges))
+
+    def test_a_pair_of_one_signal_is_that_signal(self):
+        conv, edges, x = random_layer(identity="linear"), random_edges(), torch.randn(N, D_IN)
+
+        close(conv((x, x), *edges), conv(x, *edges))
+
+    @pytest.mark.parametrize("reduce", ["mean", "sum", "max"])
+    def test_the_order_of_edges_does_not_matter(self, reduce: str):
+        conv, x, (edge_index, edge_attr) = random_layer(reduce=reduce), torch.randn(N, D_IN), random_edges()
+        order = torch.randperm(M)
+
+        close(conv(x, edge_index[:, order], edge_attr[order]), conv(x, edge_index, edge_attr))
+
+    @pytest.mark.parametrize("reduce", ["mean", "sum", "max"])
+    def test_renumbering_vertices_renumbers_the_output(self, reduce: str):
+        conv, x, (edge_index, edge_attr) = random_layer(reduce=reduce), torch.randn(N, D_IN), random_edges()
+        order = torch.randperm(N)
+        number = order.argsort()  # vertex order[i] is now called i
+
+        close(conv(x[order], number[edge_index], edge_attr), conv(x, edge_index, edge_attr)[order])
+
+    def test_a_vertex_without_edges_gets_the_bias(self):
+        conv = random_layer()
+        nn.init.normal_(conv.bias)
+
+        out = conv(torch.randn(N, D_IN), *random_edges())
+
+        close(out[-2:], conv.bias.expand(2, -1))
+
+    def test_a_graph_without_edges_gives_the_bias(self):
+        conv = random_layer()
+        nn.init.normal_(conv.bias)
+
+        out = conv(torch.randn(N, D_IN), torch.zeros(2, 0, dtype=torch.long), torch.zeros(0, S))
+
+        close(out, conv.bias.expand(N, -1))

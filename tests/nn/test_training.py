@@ -1,0 +1,148 @@
+"""Training follows the schedule, depends on nothing but the seed, and goes on bit by bit from any step."""
+
+from itertools import islice
+from math import log
+
+import pytest
+import torch
+
+from edgecond.graph import collate
+from edgecond.nn.checkpoint import load_checkpoint, save_checkpoint
+from edgecond.nn.network import Network
+from edgecond.nn.training import mix, NonFiniteLossError, Schedule, Training
+from tests.pyramids import random_samples
+
+WRITTEN = "C(4)-MP(1,2)-C(4)-GAP-FC(8)-D(0.5)-FC(3)"
+
+
+class Batches:
+    """Three batches of four samples, in another order each epoch."""
+
+    def __init__(self):
+        self.samples = random_samples(WRITTEN, [5, 6, 7, 8] * 3, d0=2, s=3)
+
+    def __len__(self):
+        return 3
+
+    def run(self, epoch, batch, epochs):
+        for position in range(3 * epoch + batch, 3 * epochs):
+            order = torch.randperm(12, generator=torch.Generator().manual_seed(position // 3)).tolist()
+            yield collate([self.samples[i] for i in order[4 * (position % 3) :][:4]])
+
+
+def training(epochs=4, seed=0, **options):
+    torch.manual_seed(seed)
+    network = Network(WRITTEN, 2, 3, hidden=(4,))
+    return Training(network, Schedule(epochs, options.pop("rate", 0.1), options.pop("drops", (2,)), **options), seed)
+
+
+def weights(run):
+    return {name: tensor.clone() for name, tensor in run.state()[0].items()}
+
+
+def same(a, b):
+    return a.keys() == b.keys() and all(torch.equal(a[name], b[name]) for name in a)
+
+
+def test_the_rate_drops_after_the_epochs_that_the_paper_names():
+    """Section 4.1: learning rate 0.1, decreasing after 200 and 245 of 250 epochs."""
+    schedule = Schedule(250, 0.1, (200, 245))
+
+    rates = [schedule.rate_at(epoch) for epoch in (0, 199, 200, 244, 245, 249)]
+
+    assert rates == pytest.approx([0.1, 0.1, 0.01, 0.01, 0.001, 0.001])
+
+
+def test_one_step_is_what_torch_would_do():
+    """SGD by hand: w - rate (g + decay w), for the first step, where momentum is the gradient itself."""
+    run = training()
+    before = {name: p.detach().clone() for name, p in run.network.named_parameters()}
+
+    next(run.steps(Batches()))
+
+    for name, parameter in run.network.named_parameters():
+        expected = before[name] - 0.1 * (parameter.grad + 5e-4 * before[name])
+        torch.testing.assert_close(parameter.detach(), expected)
+
+
+def test_steps_count_epochs_and_batches():
+    found = [(s.epoch, s.batch, s.last, s.count, round(s.rate, 4)) for s in training().steps(Batches())]
+
+    assert found == [(e, b, b == 2, 4, 0.1 if e < 2 else 0.01) for e in range(4) for b in range(3)]
+
+
+def test_the_same_seed_gives_the_same_network_and_another_seed_another():
+    runs = [training(seed=seed) for seed in (0, 0, 1)]
+    for run in runs:
+        list(run.steps(Batches()))
+
+    assert same(weights(runs[0]), weights(runs[1]))
+    assert not same(weights(runs[0]), weights(runs[2]))
+
+
+def test_training_leaves_the_global_random_state_alone():
+    torch.manual_seed(5)
+    expected = torch.rand(1)
+    run = training()
+    torch.manual_seed(5)
+
+    list(run.steps(Batches()))
+
+    assert torch.equal(torch.rand(1), expected)
+
+
+@pytest.mark.parametrize("done", [1, 3, 7])
+def test_a_run_interrupted_after_any_step_ends_in_the_same_bits(tmp_path, done):
+    """Mid-epoch (1, 7) and between epochs (3)."""
+    whole = training()
+    list(whole.steps(Batches()))
+    first = training()
+    list(islice(first.steps(Batches()), done))
+    save_checkpoint(tmp_path / "c", *first.state())
+
+    second = training(seed=9)  # other weights, all replaced
+    second.restore(*load_checkpoint(tmp_path / "c"))
+    list(second.steps(Batches()))
+
+    assert same(weights(second), weights(whole))
+    assert second.finished
+
+
+def test_the_loss_goes_down():
+    """Twelve samples of random classes can only be learned by heart: with dropout of half of 8 channels, in part.
+
+    The mean over the last 20 epochs, as single steps depend on what is dropped; guessing has the loss log 3.
+    """
+    run = training(epochs=60, rate=0.05, drops=(50,))
+    losses = [step.loss for step in run.steps(Batches())]
+
+    assert sum(losses[:3]) / 3 == pytest.approx(log(3), abs=0.3)
+    assert sum(losses[-60:]) / 60 < 0.8 * log(3)
+
+
+def test_a_loss_that_is_not_finite_stops_with_its_batch_named():
+    run = training()
+    batches = Batches()
+    batches.samples[0].x.fill_(float("nan"))
+
+    with pytest.raises(NonFiniteLossError, match=r"it is nan in epoch 1, batch [123]\."):
+        list(run.steps(batches))
+
+
+def test_a_batch_of_which_nothing_is_known_teaches_nothing():
+    """No loss and no gradient; without weight decay, the weights stay."""
+    run = training(epochs=1, weight_decay=0.0)
+    before = {name: parameter.clone() for name, parameter in run.network.named_parameters()}
+    batches = Batches()
+    for sample in batches.samples:
+        sample.y.fill_(-1)
+
+    steps = list(run.steps(batches))
+
+    assert [(step.loss, step.figure, step.count) for step in steps] == [(0, 0, 0)] * 3
+    assert all(torch.equal(parameter, before[name]) for name, parameter in run.network.named_parameters())
+
+
+def test_mixed_seeds_differ_in_every_place():
+    assert len({mix(a, b, c) for a in range(5) for b in range(5) for c in range(5)}) == 125
+    assert all(0 <= mix(a) < 2**63 for a in (0, 1, 2**40))

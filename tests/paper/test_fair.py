@@ -1,0 +1,90 @@
+"""A network is selected by validation alone, and tested once."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from edgecond.cli import app
+from edgecond.paper.fair import assess, assessments, candidate, FOLDS, METRIC, QUOTED, ROWS
+from edgecond.runs import run as experiment
+from edgecond.runs.recipe import Recipe
+
+VALIDATION = {"ecc": 0.7, "degrees-sqrt": 0.9, "identity": 0.9}
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Recipe, dict[str, Any]]]:
+    """What `assess` asks to be trained; accuracies are those of VALIDATION, and 0.1 at last."""
+    found = []
+
+    def reproduce(recipe: Recipe, fold: int, seed: int, **options: Any) -> dict[str, Any]:
+        found.append((recipe, options))
+        row = recipe.name.split("/")[-1]
+        return {"metrics": {METRIC: VALIDATION.get(row, 0.1)}, "fold": fold, **options.get("about", {})}
+
+    monkeypatch.setattr(experiment, "reproduce", reproduce)
+    return found
+
+
+def write(results: Path, dataset: str, fold: int, accuracy: float, selected: str) -> None:
+    path = results / "fair" / dataset / "selected" / f"fold{fold}-seed0.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({"fold": fold, "seed": 0, "metrics": {METRIC: accuracy}, "selected": selected}))
+
+
+def test_the_best_on_the_validation_part_is_tested_and_no_other(asked: list):
+    lines: list[str] = []
+    record = assess("dd", 3, 0, tell=lines.append, runs=Path("runs"), results=Path("results"))
+
+    parts = [(recipe.name, recipe.options["split"]) for recipe, _ in asked]
+    assert parts == [
+        *[(f"fair/dd/{row}", "fair-selection") for row in ("ecc", "degrees-sqrt", "identity")],
+        ("fair/dd/selected", "fair"),
+    ]
+    assert record["selected"] == "degrees-sqrt"  # the first of two equals
+    assert record["validation"] == VALIDATION
+    assert lines[0] == "dd fold 3 seed 0: ecc has 70.0 % of the validation part right"
+    assert len(lines) == 3
+    assert asked[-1][0].labels == "given+sqrt(deg)"
+
+
+@pytest.mark.parametrize("dataset", QUOTED)
+def test_candidates_are_rows_of_the_paper_with_other_folds(dataset: str):
+    for row in ROWS[dataset]:
+        recipe = candidate(dataset, row, "fair-selection")
+        assert (recipe.paper, recipe.dataset, recipe.train.epochs) == ((), dataset, 50)
+
+
+def test_the_table_gives_mean_and_deviation_once_all_folds_are_there(tmp_path: Path):
+    """By hand: five folds of 0.8 and five of 0.9 have the mean 0.85 and the deviation 0.05 * sqrt(10 / 9)."""
+    for fold in range(FOLDS):
+        write(tmp_path, "nci1", fold, 0.8 + 0.1 * (fold % 2), "ecc")
+    write(tmp_path, "enzymes", 4, 0.5, "identity")
+
+    found = {each.dataset: each.rerun for each in assessments(tmp_path)}
+
+    assert found == {"nci1": "85.0 ± 5.3", "enzymes": "1 of 10 folds", "dd": "-"}
+
+
+def test_the_command_prints_the_table_beside_what_is_quoted(tmp_path: Path):
+    write(tmp_path, "enzymes", 4, 0.5, "identity")
+
+    lines = CliRunner().invoke(app, ["table", "fair", "--results", str(tmp_path)]).output.splitlines()
+
+    row = next(line for line in lines if line.startswith("enzymes"))
+    assert row.split("  ")[0] == "enzymes"
+    assert "59.6 ± 4.5" in row
+    assert "29.5 ± 8.2" in row
+    assert row.endswith("identity 1x")
+
+
+def test_a_dataset_without_public_folds_is_refused():
+    result = CliRunner().invoke(app, ["fair", "mutag"])
+
+    assert result.exit_code == 2
+    assert result.output == "the protocol has public folds of nci1, enzymes, dd: got mutag.\n"

@@ -1,0 +1,347 @@
+"""A model file of an older version is read, and one that is damaged, edited or none at all is answered by a sentence.
+
+Files of every format that was ever published stay in tests/fixtures, and every later version must go on reading them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import re
+import shutil
+import struct
+import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from safetensors import safe_open
+from safetensors.torch import save_file
+from typer.testing import CliRunner
+
+from edgecond.cli import app
+from edgecond.data.datasets import synthetic
+from edgecond.errors import CheckpointError
+from edgecond.nn.checkpoint import KEY
+from edgecond.runs.model import FILE, Model
+
+DATA = Path(__file__).parents[1] / "fixtures"
+CLOUDS, GRAPHS = DATA / "clouds-1.safetensors", DATA / "graphs-1.safetensors"
+
+Change = Callable[[dict[str, Any], dict[str, torch.Tensor]], object]
+
+
+def parts(path: Path) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
+    with safe_open(path, "pt") as file:
+        return json.loads(file.metadata()[KEY]), {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+
+
+def edited(source: Path, target: Path, change: Change) -> Path:
+    """The file with other JSON or other tensors in it."""
+    about, tensors = parts(source)
+    change(about, tensors)
+    save_file(tensors, target, {KEY: json.dumps(about)})
+    return target
+
+
+def recipe(**changes: Any) -> Change:
+    return lambda about, _: about["model"]["recipe"].update(changes)
+
+
+def told(**changes: Any) -> Change:
+    return lambda about, _: about["model"].update(changes)
+
+
+def one_hot(offsets: torch.Tensor | None) -> Change:
+    def change(about: dict[str, Any], tensors: dict[str, torch.Tensor]) -> None:
+        about["model"]["recipe"]["labels"] = "one-hot"
+        tensors.update({} if offsets is None else {"offsets.0": offsets, "offsets.1": offsets.clone()})
+
+    return change
+
+
+def sentence_of(path: Path) -> str:
+    """What is said of a file that is refused: one line that names it and ends in a full stop."""
+    with pytest.raises(CheckpointError) as refusal:
+        Model.load(path)
+    sentence = str(refusal.value)
+    assert str(path) in sentence
+    assert "frame #" not in sentence
+    return sentence
+
+
+@pytest.mark.parametrize("path", [CLOUDS, GRAPHS], ids=lambda path: path.stem)
+def test_a_file_of_the_first_format_is_read_with_all_of_its_weights(path: Path):
+    about, tensors = parts(path)
+
+    model = Model.load(path)
+
+    assert model.classes == tuple(about["model"]["classes"])
+    assert model.about["versions"]["edgecond"] == "0.1.0"
+    weights = model.network.state_dict()
+    assert weights.keys() == {name.removeprefix("network.") for name in tensors}
+    assert all(torch.equal(weights[name], tensors[f"network.{name}"]) for name in weights)
+    assert all(parameter.requires_grad for parameter in model.network.parameters())
+
+
+def test_a_file_of_the_first_format_still_tells_shapes_apart():
+    """Its test examples were kept from it; probabilities sum to one."""
+    model = Model.load(CLOUDS)
+    _, test = synthetic.load(**model.recipe.options)
+
+    (scores,) = model.scores(test)
+
+    assert scores.shape == (6, 6)
+    np.testing.assert_allclose(scores.sum(1), 1, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (lambda about, _: about.update(version=7), "of version 1: it says '7'. A newer edgecond wrote it: upgrade"),
+        (lambda about, _: about.update(version=-3), "of version 1: it says '-3'.$"),
+        (lambda about, _: about.update(version="x" * 10**6), "it says 'x{60}'.$"),
+        (lambda about, _: about.pop("model"), "it is the checkpoint of a run"),
+        (lambda about, _: about.update(model=[1, 2]), "should be a valid dictionary"),
+        (lambda about, _: about["model"].pop("classes"), "classes: Field required"),
+        (lambda about, _: about["model"].pop("recipe"), "recipe: Field required"),
+        (lambda about, _: about["model"].pop("seed"), "seed: Field required"),
+        (told(classes=["a"]), "tells 6 classes apart, and 1 have a name"),
+        (told(classes=6), "classes: Input should be a valid tuple"),
+        (told(classes=[{}] * 6), "classes.0: Input should be a valid string"),
+        (told(widths=[2, [6, 6]]), r"conv.filters.2.weight must be \(8, 4\) of torch.float32: the file has \(4, 4\)"),
+        (told(widths=[1]), "widths.1: Field required"),
+        (told(widths="ab"), "widths: Input should be a valid tuple"),
+        (told(widths=[1e999, [6, 6]]), "widths.0: Input should be a finite number"),
+        (told(widths=[0, [6, 6]]), "widths.0: Input should be greater than 0"),
+        (told(widths=[1, [6, 6, 6]]), "need a width at each of the 2 levels"),
+        (told(objective={"weights": [1.0]}), "has a weights for each of 6 outputs: got 1"),
+        (told(objective={"os.system": [1.0]}), "the objective of classes is told by weights: got os.system"),
+        (told(objective=[1.0]), "objective: Input should be a valid dictionary"),
+        (told(objective={"weights": [float("nan")] * 6}), "objective.weights.0: Input should be a finite number"),
+        (recipe(task="os.system"), "task: Input should be 'classes', 'answers', 'quantities' or 'vertices'"),
+        (recipe(task="quantities"), "the objective of quantities is told by (mean, scale|scale, mean): got weights"),
+        (recipe(dataset="folder", options={"columns": 5}), "must be a list of names"),
+        (recipe(labels="os.system"), "a labelling is one of"),
+        (recipe(network="X(3)"), "a layer is one of C"),
+        (recipe(network=["C", 3]), "network: Input should be an instance of Architecture"),
+        (recipe(network="C(4)-MP-C(6)-GMP-FC(6)"), "a pooling of point clouds needs a resolution and a radius"),
+        (recipe(network="C(4)-MP(0.5,1)-C(6)-GMP"), "tells None classes apart"),
+        (recipe(network="C(4)-MP(0.5,1)-C(6)-GMP-FC(6)-FC(6)"), "has weights .*, which are missing"),
+        (recipe(hidden=[4, -1]), "hidden.1: Input should be greater than 0"),
+        (recipe(hidden=[5]), r"must be \(5, 6\) of torch.float32: the file has \(4, 6\)"),
+        (recipe(input={"resolution": 0.1, "radius": float("inf")}), "input.radius: Input should be a finite number"),
+        (recipe(input={"resolution": "1/0", "radius": 1}), "input.resolution: a fraction is of"),
+        (recipe(sparsifications=10**9), "sparsifications: Input should be less than or equal to 1000"),
+        (recipe(surprise=1), "surprise: Extra inputs are not permitted"),
+        (lambda _, tensors: tensors.pop("network.layers.0.conv.bias"), "weights layers.0.conv.bias, which are missing"),
+        (lambda _, t: t.update({"network.more": torch.zeros(1)}), "no weights more, and the file has"),
+        (lambda _, t: t.update(more=torch.zeros(1)), "the tensor 'more', which nothing uses"),
+        (
+            lambda _, t: t.update({"network.layers.0.conv.bias": torch.zeros(4).half()}),
+            r"must be \(4,\) of torch.float32: the file has \(4,\) of torch.float16",
+        ),
+        (
+            lambda _, t: t.update({"network.layers.0.conv.bias": torch.tensor([0, float("nan"), 0, 0])}),
+            "must be finite, and those of network.layers.0.conv.bias are not all: the training diverged",
+        ),
+        (one_hot(None), "one-hot labels need the offsets that may occur"),
+        (one_hot(torch.zeros(5, 2)), "one-hot labels need the offsets that may occur"),
+        (one_hot(torch.zeros(0, 3)), "one-hot labels need the offsets that may occur"),
+    ],
+)
+def test_a_file_that_does_not_hold_together_gives_a_sentence(tmp_path: Path, change: Change, sentence: str):
+    assert re.search(sentence, sentence_of(edited(CLOUDS, tmp_path / "edited.safetensors", change)))
+
+
+@pytest.mark.parametrize("values", [[3, 2, 1], [1.5, 2.5], [[1, 2], [3, 4]], [1, 1]])
+def test_names_of_labels_must_ascend(tmp_path: Path, values: list[Any]):
+    def change(_: dict[str, Any], tensors: dict[str, torch.Tensor]) -> None:
+        tensors.update(vertex_values=torch.tensor(values), edge_values=torch.arange(3))
+
+    path = edited(GRAPHS, tmp_path / "edited.safetensors", change)
+
+    assert "vertex_values must be whole numbers that ascend" in sentence_of(path)
+
+
+@pytest.mark.parametrize(
+    "network",
+    [
+        "-".join(["C(4)"] * 100_000) + "-GMP-FC(6)",
+        "C(1000000)-MP(0.5,1)-C(1000000)-GMP-FC(6)",  # 1e12 filters of 4 numbers
+        "C(4)-MP(0.5,1)-C(99999999999999999999)-GMP-FC(6)",
+        "-".join(["C(4)"] * 990) + "-MP(0.5,1)-C(6)-GMP-FC(6)",
+    ],
+)
+def test_an_enormous_network_is_refused_before_it_takes_memory(tmp_path: Path, network: str):
+    """The file holds a kilobyte of weights, whatever its JSON says."""
+    path = edited(CLOUDS, tmp_path / "edited.safetensors", recipe(network=network))
+    tracemalloc.start()
+    try:
+        sentence_of(path)
+        assert tracemalloc.get_traced_memory()[1] < 2**24
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("path", [CLOUDS, GRAPHS], ids=lambda path: path.stem)
+def test_a_file_cut_anywhere_gives_a_sentence(tmp_path: Path, path: Path):
+    whole, cut = path.read_bytes(), tmp_path / "cut.safetensors"
+    for length in [*range(16), *range(16, len(whole), 97), len(whole) - 1]:
+        cut.write_bytes(whole[:length])
+        assert "it cannot be read" in sentence_of(cut)
+
+
+def springing(tmp_path: Path) -> object:
+    class Trap:
+        def __reduce__(self) -> tuple[Any, tuple[str]]:
+            return os.mkdir, (str(tmp_path / "sprung"),)
+
+    return Trap()
+
+
+def pickled(path: Path, trap: object) -> None:
+    path.write_bytes(pickle.dumps(trap))
+
+
+def saved_by_torch(path: Path, trap: object) -> None:
+    torch.save({"weights": torch.zeros(3), "trap": trap}, path)
+
+
+def long_header(path: Path, trap: object) -> None:
+    path.write_bytes(struct.pack("<Q", 2**40) + CLOUDS.read_bytes()[8:])
+
+
+def header_beyond_the_file(path: Path, trap: object) -> None:
+    path.write_bytes(struct.pack("<Q", 90_000_000) + CLOUDS.read_bytes()[8:])
+
+
+def nested_json(path: Path, trap: object) -> None:
+    save_file({"a": torch.zeros(1)}, path, {KEY: "[" * 100_000})
+
+
+def pickle_in_a_header(path: Path, trap: object) -> None:
+    save_file({"a": torch.zeros(1)}, path, {KEY: pickle.dumps(trap, 0).decode("latin-1")})
+
+
+def empty(path: Path, trap: object) -> None:
+    path.write_bytes(b"")
+
+
+def directory(path: Path, trap: object) -> None:
+    path.mkdir()
+
+
+def nothing(path: Path, trap: object) -> None:
+    pass
+
+
+FOREIGN = [
+    pickled,
+    saved_by_torch,
+    long_header,
+    header_beyond_the_file,
+    nested_json,
+    pickle_in_a_header,
+    empty,
+    directory,
+    nothing,
+]
+
+
+@pytest.mark.parametrize("make", FOREIGN)
+def test_what_is_no_model_gives_a_sentence_and_nothing_of_it_is_executed(tmp_path: Path, make: Callable):
+    path = tmp_path / "model.safetensors"
+    make(path, springing(tmp_path))
+
+    assert re.search("it cannot be read|there is none", sentence_of(path))
+    assert not (tmp_path / "sprung").exists()
+
+
+def verbs(run: Path, model: Path) -> list[list[str]]:
+    return [
+        ["evaluate", str(model)],
+        ["predict", str(model), str(run)],
+        ["report", str(run)],
+        ["export", str(model), "--to", "torch"],
+    ]
+
+
+@pytest.mark.parametrize("make", [*FOREIGN, recipe(network="X(3)"), told(widths=[1])])
+@pytest.mark.parametrize("verb", range(4))
+def test_every_verb_answers_a_wrong_model_by_one_sentence(tmp_path: Path, make: Callable, verb: int):
+    """Without a traceback, and with the status of a wrong word: nothing was done."""
+    path = tmp_path / FILE
+    (tmp_path / "log.jsonl").write_text('{"epoch": 1, "loss": 1.0, "rate": 0.1}\n')
+    make(path, springing(tmp_path)) if make in FOREIGN else edited(CLOUDS, path, make)
+
+    result = CliRunner().invoke(app, verbs(tmp_path, path)[verb])
+
+    assert result.exit_code == 2
+    assert isinstance(result.exception, SystemExit)
+    assert result.stderr.startswith(str(path if path.exists() else tmp_path))
+    assert result.stdout == ""
+    assert not (tmp_path / "sprung").exists()
+
+
+@pytest.mark.parametrize("verb", [0, 2])
+@pytest.mark.parametrize(
+    "change",
+    [
+        recipe(dataset="digits"),
+        recipe(dataset="nci1"),
+        recipe(options={"points": "many"}),
+        recipe(labels="distance"),
+    ],
+)
+def test_a_model_of_other_data_than_it_names_is_answered_by_a_sentence(tmp_path: Path, change: Change, verb: int):
+    """It holds together, but the data that it names, or labels of that kind, are not what it learned."""
+    path = edited(CLOUDS, tmp_path / FILE, change)
+    (tmp_path / "log.jsonl").write_text('{"epoch": 1, "loss": 1.0, "rate": 0.1}\n')
+
+    result = CliRunner().invoke(app, verbs(tmp_path, path)[verb])
+
+    assert result.exit_code == 2, result.output
+    assert isinstance(result.exception, SystemExit)
+
+
+def test_an_export_to_a_place_that_cannot_be_written_fails_before_the_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def work(*_: object) -> None:
+        raise AssertionError("the work was begun")
+
+    monkeypatch.setattr("edgecond.export._program", work)
+    (tmp_path / "taken").write_text("")
+    for place in (tmp_path / "taken" / "m.pt2", tmp_path):
+        result = CliRunner().invoke(app, ["export", str(CLOUDS), "--to", "torch", "--out", str(place)])
+
+        assert result.exit_code == 2
+        assert result.stderr.startswith(f"{place} must be written: ")
+
+
+def test_a_failed_export_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def work(*_: object) -> None:
+        raise RuntimeError("out of luck")
+
+    monkeypatch.setattr("edgecond.export._program", work)
+    (tmp_path / "m.pt2").write_text("before")
+
+    CliRunner().invoke(app, ["export", str(CLOUDS), "--to", "torch", "--out", str(tmp_path / "m.pt2")])
+
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("m.pt2", "before")]
+
+
+def test_a_model_that_was_moved_needs_nothing_beside_it(tmp_path: Path):
+    path = Path(shutil.copy(CLOUDS, tmp_path / "anything"))
+    cloud = tmp_path / "cloud.npy"
+    np.save(cloud, np.random.default_rng(0).random((50, 4), np.float32))
+
+    result = CliRunner().invoke(app, ["predict", str(path), str(cloud)])
+
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith("file,class,probability\n")

@@ -1,0 +1,261 @@
+"""A row is trained and tested from recipe to record, in a directory that holds one run and no other."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from edgecond.data import datasets
+from edgecond.errors import CheckpointError
+from edgecond.nn import checkpoint
+from edgecond.nn.checkpoint import load_checkpoint, save_checkpoint
+from edgecond.runs.model import Model
+from edgecond.runs.recipe import changed, find, read
+from edgecond.runs.run import Interrupted, reproduce, train
+from tests.sentences import refused
+
+RECIPE = """
+[base]
+dataset = "synthetic"
+network = "C(8)-MP(0.5,1)-C(8)-GMP-FC(8)-D(0.2)-FC(6)"
+input = { resolution = 0.2, radius = 0.5 }
+train = { epochs = 6, batch = 16, rate = 0.05, drops = [4] }
+augment = { rotate = true, drop = 0.1 }
+orientations = 2
+[rows.ecc]
+paper = [{ table = 1, row = "ECC", f1 = 0.9 }]
+options = { train = 48, test = 24, points = 60 }
+"""
+
+
+@pytest.fixture
+def recipe():
+    return read(RECIPE, "synthetic.toml")["synthetic/ecc"]
+
+
+class Watch(list):
+    """An observer that keeps the steps it sees, and stops the run after one of them."""
+
+    def __init__(self, stop: tuple[int, int] | None = None):
+        self.stop = stop
+
+    def __call__(self, step, batches, epochs):
+        self.append(step)
+        return (step.epoch, step.batch) != self.stop
+
+
+def log(directory):
+    return [json.loads(line) for line in (directory / "log.jsonl").read_text().splitlines()]
+
+
+def test_a_record_says_what_was_measured_and_with_what(recipe, tmp_path):
+    record = reproduce(recipe, 0, 0, runs=tmp_path / "runs", results=tmp_path / "results", epochs=2)
+
+    path = tmp_path / "results" / "synthetic" / "ecc" / "fold0-seed0.json"
+    assert json.loads(path.read_text()) == record
+    assert record["epochs"] == 2
+    assert {"f1", "accuracy", "class_accuracy", "accuracy_votes", "train_accuracy"} <= record["metrics"].keys()
+    assert record["paper"] == [{"table": 1, "row": "ECC", "f1": 0.9}]
+    assert {"torch", "python"} <= record["versions"].keys()
+    assert record["data"]
+
+
+def test_a_record_that_cannot_be_written_costs_no_training(recipe, tmp_path):
+    (tmp_path / "taken").write_text("")
+    with pytest.raises(CheckpointError, match="must be written: Not a directory"):
+        reproduce(recipe, 0, 0, runs=tmp_path / "runs", results=tmp_path / "taken", epochs=1)
+
+    steps = Watch()
+    record = reproduce(recipe, 0, 0, runs=tmp_path / "runs", results=tmp_path / "free", epochs=1, observe=steps)
+
+    assert steps == []
+    assert record["epochs"] == 1
+
+
+def test_the_network_learns_shapes(recipe, tmp_path):
+    """Six shapes: guessing hits one in six."""
+    assert train(recipe, directory=tmp_path, epochs=25).metrics()["accuracy"] > 0.4
+
+
+def test_the_log_has_a_line_for_each_epoch_that_has_ended(recipe, tmp_path):
+    lines = []
+
+    def observe(step, batches, epochs):
+        lines.append(len(log(tmp_path)))
+        return True
+
+    trained = train(recipe, directory=tmp_path, epochs=2, observe=observe)
+
+    assert lines == [0, 0, 1, 1, 1, 2]  # three batches in an epoch
+    assert log(tmp_path) == trained.history
+    assert [epoch["epoch"] for epoch in trained.history] == [1, 2]
+
+
+def test_the_figures_of_an_epoch_count_all_its_steps_though_it_was_stopped(recipe, tmp_path):
+    """Means over the 48 examples of an epoch, by hand; the second epoch is stopped after two batches of three."""
+    steps, rest = Watch(stop=(1, 1)), Watch()
+    with pytest.raises(Interrupted):
+        train(recipe, directory=tmp_path, epochs=2, observe=steps)
+    train(recipe, directory=tmp_path, epochs=2, observe=rest)
+
+    assert [len(steps), len(rest)] == [5, 1]
+    for epoch in log(tmp_path):
+        own = [step for step in steps + rest if step.epoch + 1 == epoch["epoch"]]
+        assert epoch["accuracy"] == sum(step.figure for step in own) / 48
+        assert epoch["loss"] == pytest.approx(sum(step.loss * step.count for step in own) / 48)
+        assert epoch["rate"] == 0.05
+
+
+def test_the_model_is_written_when_the_run_ends(recipe, tmp_path):
+    with pytest.raises(Interrupted):
+        train(recipe, directory=tmp_path, epochs=1, observe=Watch(stop=(0, 1)))
+    assert not (tmp_path / "model.safetensors").exists()
+
+    trained = train(recipe, directory=tmp_path, epochs=1)
+
+    found = Model.load(tmp_path)
+    assert [found.about[name] for name in ("fold", "seed", "epochs")] == [0, 0, 1]
+    for name, value in trained.model.network.state_dict().items():
+        assert torch.equal(found.network.state_dict()[name], value)
+
+
+@pytest.mark.parametrize(
+    ("change", "seed", "difference"),
+    [
+        ({"radius_scale": 1.2}, 0, "the recipe's radius_scale"),
+        ({"radius_scale": 1.2, "hidden": (8,)}, 0, "the recipe's hidden, radius_scale"),
+        ({"options": {"train": 48, "test": 24, "points": 50}}, 0, "data, recipe"),
+        ({}, 1, "seed"),
+    ],
+)
+def test_a_run_of_other_settings_is_refused_and_kept(recipe, tmp_path, change, seed, difference):
+    train(recipe, directory=tmp_path, epochs=1)
+    before = (tmp_path / "checkpoint.safetensors").read_bytes()
+
+    with refused(
+        f"{tmp_path} must hold a run of the same settings: it differs in {difference}. "
+        "Name another directory, or begin anew with --anew.",
+        CheckpointError,
+    ):
+        train(recipe.model_copy(update=change), seed=seed, directory=tmp_path, epochs=1)
+
+    assert (tmp_path / "checkpoint.safetensors").read_bytes() == before
+    assert len(log(tmp_path)) == 1
+
+
+def test_a_checkpoint_without_a_setting_that_came_later_is_taken_up(recipe, tmp_path):
+    whole = train(recipe, directory=tmp_path / "whole", epochs=2)
+    train(recipe, directory=tmp_path / "old", epochs=1)
+    tensors, about = load_checkpoint(tmp_path / "old" / "checkpoint.safetensors")
+    del about["settings"]["recipe"]["train"]["momentum"]
+    save_checkpoint(tmp_path / "old" / "checkpoint.safetensors", tensors, about)
+
+    assert train(recipe, directory=tmp_path / "old", epochs=2).history[-1]["loss"] == whole.history[-1]["loss"]
+    with pytest.raises(CheckpointError, match="it differs in the recipe's train"):
+        train(changed(recipe, {"train.momentum": 0.5}), directory=tmp_path / "old", epochs=2)
+
+
+def test_a_checkpoint_whose_settings_are_none_is_refused_with_what_differs(recipe, tmp_path):
+    train(recipe, directory=tmp_path, epochs=1)
+    tensors, about = load_checkpoint(tmp_path / "checkpoint.safetensors")
+    del about["settings"]["recipe"]
+    save_checkpoint(tmp_path / "checkpoint.safetensors", tensors, about)
+
+    with pytest.raises(CheckpointError, match="it differs in recipe"):
+        train(recipe, directory=tmp_path, epochs=1)
+
+
+def test_momentum_and_weight_decay_are_those_of_the_recipe(recipe, tmp_path):
+    """The first step is w - rate (g + decay w): two that differ in decay alone are rate decay w apart."""
+    steps = {}
+    for decay in (0.0, 0.25):
+        given = changed(recipe, {"train.momentum": 0.0, "train.weight_decay": decay})
+        with pytest.raises(Interrupted):
+            train(given, directory=tmp_path / str(decay), observe=Watch(stop=(0, 0)))
+        steps[decay], _ = load_checkpoint(tmp_path / str(decay) / "checkpoint.safetensors")
+
+    first = Model.new(recipe, datasets.load("synthetic", **recipe.options)[0], 0).network
+    for name, w in first.named_parameters():
+        apart = steps[0.0][f"network.{name}"] - steps[0.25][f"network.{name}"]
+        torch.testing.assert_close(apart, 0.05 * 0.25 * w.detach(), rtol=1e-3, atol=1e-6)
+    assert not [name for name in steps[0.0] if name.startswith("momentum.")]
+
+
+def test_anew_begins_from_the_beginning_whatever_is_there(recipe, tmp_path):
+    train(recipe, directory=tmp_path, epochs=2)
+    (tmp_path / "checkpoint.safetensors").write_bytes(b"nonsense")
+    other, steps = recipe.model_copy(update={"radius_scale": 1.2}), Watch()
+
+    train(other, directory=tmp_path, epochs=1, anew=True, observe=steps)
+
+    assert [(step.epoch, step.batch) for step in steps] == [(0, 0), (0, 1), (0, 2)]
+    assert len(log(tmp_path)) == 1
+    assert load_checkpoint(tmp_path / "checkpoint.safetensors")[1]["settings"]["recipe"]["radius_scale"] == 1.2
+
+
+@pytest.mark.parametrize("stop", [(1, 0), (1, 2)])
+def test_fewer_epochs_than_were_begun_are_refused(recipe, tmp_path, stop):
+    """In the second epoch or at its end: either is more than one epoch."""
+    with pytest.raises(Interrupted):
+        train(recipe, directory=tmp_path, observe=Watch(stop))
+
+    with refused(
+        f"{tmp_path} must hold a run of at most 1 epochs: it has begun epoch 2. "
+        "Ask for as many, name another directory, or begin anew with --anew.",
+        CheckpointError,
+    ):
+        train(recipe, directory=tmp_path, epochs=1)
+
+
+def test_more_epochs_go_on_from_those_that_were_learned(recipe, tmp_path):
+    train(recipe, directory=tmp_path, epochs=2)
+    steps = Watch()
+
+    trained = train(recipe, directory=tmp_path, epochs=3, observe=steps)
+
+    assert [(step.epoch, step.batch) for step in steps] == [(2, 0), (2, 1), (2, 2)]
+    assert [epoch["epoch"] for epoch in trained.history] == [1, 2, 3]
+
+
+def test_what_is_not_the_checkpoint_of_a_run_is_refused(recipe, tmp_path):
+    path = tmp_path / "checkpoint.safetensors"
+    save_file({}, path, {checkpoint.KEY: json.dumps({"version": checkpoint.VERSION, "settings": {}, "history": []})})
+
+    with refused(
+        f"{path} must be the checkpoint of a run: it lacks seconds, sums, position. "
+        "Name another directory, or begin anew with --anew.",
+        CheckpointError,
+    ):
+        train(recipe, directory=tmp_path, epochs=1)
+
+
+def test_graphs_are_trained_and_tested_from_file_to_record(tmp_path, monkeypatch):
+    """Section 4.3: one run, 5 votes and 5 scores; the record knows data and pyramids."""
+    data = Path(os.environ.get("EDGECOND_DATA") or Path(__file__).parents[3] / "shared" / "data")
+    if not (data / "tu" / "MUTAG.zip").is_file():
+        pytest.skip(f"needs {data / 'tu' / 'MUTAG.zip'}")
+    monkeypatch.setenv("EDGECOND_DATA", str(data))
+    monkeypatch.setenv("EDGECOND_CACHE", str(tmp_path / "cache"))
+
+    record = reproduce(find("mutag/bonds"), 0, 0, runs=tmp_path / "runs", results=tmp_path, epochs=4)
+
+    assert record == json.loads((tmp_path / "mutag/bonds/fold0-seed0.json").read_text())
+    assert len(record["pyramids"]) == len(record["data"]) == 64
+    assert {"accuracy", "accuracy_votes", "accuracy_scores"} <= record["metrics"].keys()
+    assert record["metrics"]["train_accuracy"] > 0.75  # two of three graphs are of one class
+
+
+def test_a_run_without_a_directory_learns_the_same_and_writes_nothing(recipe, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    kept = train(recipe, epochs=2, directory=tmp_path / "run")
+    (written,) = tmp_path.iterdir()
+
+    found = train(recipe, epochs=2, directory=None)
+
+    assert list(tmp_path.iterdir()) == [written]
+    assert [epoch["loss"] for epoch in found.history] == [epoch["loss"] for epoch in kept.history]
+    for one, other in zip(found.model.network.parameters(), kept.model.network.parameters(), strict=True):
+        torch.testing.assert_close(one, other, rtol=0, atol=0)

@@ -62,7 +62,7 @@ class Rivals:
         self.batches = model.batches(train, SEED)
         self.small = self.batches.source.sample(range(4), 0)
         ours = model.network
-        schedule = Schedule(row.train.epochs, row.train.rate, row.train.drops)
+        schedule = Schedule(row.train.epochs, row.train.learning_rate, row.train.drops)
         self.trainings = {
             "NNConv": Training(PyGNetwork(ours), schedule, SEED),
             "ECConv": Training(ours, schedule, SEED),
@@ -159,7 +159,7 @@ def record(name: str = ROW) -> dict[str, Any]:
         **records.circumstances(),
         "data": digest,
         "network": str(row.network),
-        "batch": row.train.batch,
+        "batch": row.train.batch_size,
         "time": {
             str(threads): {**interleaved(row, threads), "waiting_share": waiting_share(row, threads)}
             for threads in (1, 2)

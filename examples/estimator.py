@@ -17,10 +17,10 @@ def molecules() -> tuple[list[str], list[str]]:
 def main() -> None:
     X, y = molecules()
     X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.25, stratify=y, random_state=0)
-    one = EdgeCondClassifier(network=NETWORK, epochs=20, batch=16, settings={"sparsifications": 1}, random_state=0)
+    one = EdgeCondClassifier(network=NETWORK, epochs=20, batch_size=16, settings={"sparsifications": 1}, random_state=0)
 
     print(f"accuracy in three folds: {cross_val_score(one, X_train, y_train, cv=3).round(2)}")
-    search = GridSearchCV(one, {"rate": [0.01, 0.1]}, cv=3).fit(X_train, y_train)
+    search = GridSearchCV(one, {"learning_rate": [0.01, 0.1]}, cv=3).fit(X_train, y_train)
     print(f"best rate: {search.best_params_['rate']}; accuracy on new molecules: {search.score(X_test, y_test):.2f}")
     for smiles, probabilities in zip(("CCCO", "CCOC"), search.predict_proba(["CCCO", "CCOC"]), strict=True):
         told = ", ".join(f"{name} {p:.2f}" for name, p in zip(search.classes_, probabilities, strict=True))

@@ -36,7 +36,7 @@ def main() -> None:
         if len(sys.argv) == 1:
             write_shapes(folder)
 
-        found = own.read(folder, epochs=EPOCHS, settings={"train.batch": 16})
+        found = own.read(folder, epochs=EPOCHS, settings={"train.batch_size": 16})
         print(*found.said, sep="\n")
         run = Path(temporary, "run")
         trained = experiment.train(found.recipe, directory=run, parts=found.parts)

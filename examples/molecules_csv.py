@@ -39,7 +39,7 @@ def main() -> None:
         if len(sys.argv) == 1:
             write_table(Path(table))
 
-        found = own.read(table, target=[target], epochs=EPOCHS, settings={"train.batch": 32})
+        found = own.read(table, target=[target], epochs=EPOCHS, settings={"train.batch_size": 32})
         print(*found.said, sep="\n")
         run = Path(temporary, "run")
         trained = experiment.train(found.recipe, directory=run, parts=found.parts)

@@ -12,7 +12,7 @@ quickly = settings(
     deadline=20_000,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
-"""EDGECOND_FUZZ=5000 looks longer."""
+"""EDGECOND_FUZZ=5000 views longer."""
 
 changes = st.lists(
     st.one_of(

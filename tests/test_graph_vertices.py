@@ -40,11 +40,11 @@ class TestGraphs:
         paper=(),
         dataset="random",
         network=Architecture("C(16)-MP-C(16)-V-FC(16)-FC(2)"),
-        task="vertices",
+        task="segmentation",
         labels="given",
         hidden=(),
         sparsifications=2,
-        train=Train(epochs=30, batch=20, rate=0.1, drops=(20,)),
+        train=Train(epochs=30, batch_size=20, learning_rate=0.1, drops=(20,)),
     )
 
     @pytest.fixture
@@ -111,14 +111,14 @@ class TestOwnData:
             *("C", "C", "C", "MP", "C", "C", "MP", "C", "V", "FC", "D", "FC")
         ]
         train, test = found.parts
-        assert (found.recipe.task, train.classes) == ("vertices", ("3", "7"))
+        assert (found.recipe.task, train.classes) == ("segmentation", ("3", "7"))
         assert (len(train), len(test)) == (45, 5)
         counts = [int((kind == KINDS).sum()) for kind in (3, 7)]
         assert found.said[1] == f"predicts kind of {GRAPHS.num_vertices:,} vertices: 3 ({counts[0]}), 7 ({counts[1]})"
 
     def test_vertices_go_from_a_file_to_rows(self, file: Path, tmp_path: Path):
         run = str(tmp_path / "run")
-        words = ["--set", "network=C(16)-MP-C(16)-V-FC(16)-FC(2)", "--set", "train.batch=20", "--epochs", "30"]
+        words = ["--set", "network=C(16)-MP-C(16)-V-FC(16)-FC(2)", "--set", "train.batch_size=20", "--epochs", "30"]
         new = tmp_path / "new.safetensors"
         save_file(tensors(GRAPHS.take([3, 4])), new)  # which tells no classes
 
@@ -146,7 +146,7 @@ class TestOwnData:
         Model.new(found.recipe, found.parts[0], 0).save(tmp_path / "model.safetensors")
         save_file(tensors(GRAPHS, y=KINDS), tmp_path / "known.safetensors")
 
-        rows = CliRunner().invoke(app, ["predict", str(tmp_path), str(tmp_path / "known.safetensors"), "--looks", "1"])
+        rows = CliRunner().invoke(app, ["predict", str(tmp_path), str(tmp_path / "known.safetensors"), "--views", "1"])
 
         assert rows.exit_code == 0, rows.output
         assert len(rows.stdout.splitlines()) == 1 + GRAPHS.num_vertices

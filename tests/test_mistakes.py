@@ -117,9 +117,9 @@ def test_data_that_cannot_be_learned_are_answered_by_a_sentence(words: list[str]
             "MP. Write it as in MP(0.25,0.5).",
         ),
         (
-            "train.rate=fast",
-            "the settings of shapes must hold together: train.rate: Input should be a valid number, unable to parse "
-            "string as a number: got 'fast'.",
+            "train.learning_rate=fast",
+            "the settings of shapes must hold together: train.learning_rate: Input should be a valid number, "
+            "unable to parse string as a number: got 'fast'.",
         ),
         ("hidden=16", "the settings of shapes must hold together: hidden: Input should be a valid tuple: got 16."),
         (
@@ -136,7 +136,17 @@ def test_a_setting_that_cannot_be_is_answered_by_a_sentence(setting: str, senten
 
 def test_a_rate_at_which_the_last_step_diverges_is_answered_by_a_sentence(tmp_path: Path):
     """One epoch of one batch: no later loss tells of it."""
-    words = ["molecules.csv", "--target", "logS", "--epochs", 1, "--set", "train.rate=1e30", "--out", tmp_path / "run"]
+    words = [
+        "molecules.csv",
+        "--target",
+        "logS",
+        "--epochs",
+        1,
+        "--set",
+        "train.learning_rate=1e30",
+        "--out",
+        tmp_path / "run",
+    ]
 
     assert sentence_of(edgecond("train", *words)) == (
         "a network must give finite numbers: this one does not for 3 of 3 examples. "
@@ -181,8 +191,13 @@ def runs(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     ("run", "other", "learned", "found"),
     [
-        ("shapes", "three", "clouds or meshes (classes ball, box)", "clouds or meshes (classes ball, box, cone)"),
-        ("molecules.csv", "shapes", "molecules (classes a, b)", "clouds or meshes (classes ball, box)"),
+        (
+            "shapes",
+            "three",
+            "clouds or meshes (classification ball, box)",
+            "clouds or meshes (classification ball, box, cone)",
+        ),
+        ("molecules.csv", "shapes", "molecules (classification a, b)", "clouds or meshes (classification ball, box)"),
     ],
 )
 def test_data_unlike_those_that_a_run_learned_are_answered_by_a_sentence(

@@ -73,8 +73,8 @@ def test_an_engineer_goes_from_a_folder_of_clouds_to_a_page_and_predictions(tmp_
                 path.write_bytes(FORMATS[ending](examples.clouds[index].positions.numpy()[:300]))
     (tmp_path / "new" / "bed" / "damaged.ply").write_bytes(as_ply(np.zeros((9, 3)))[:-1])
 
-    trained = edgecond("train", "shapes", "--epochs", 20, "--set", "train.batch=8", "--out", "run")
-    predicted = edgecond("predict", "run", "new", "--looks", 2, "--every", status=1)
+    trained = edgecond("train", "shapes", "--epochs", 20, "--set", "train.batch_size=8", "--out", "run")
+    predicted = edgecond("predict", "run", "new", "--views", 2, "--every", status=1)
     edgecond("report", "run")
 
     assert "48 clouds in 2 classes: bed, toilet" in trained

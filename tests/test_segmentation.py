@@ -65,11 +65,11 @@ class TestClouds:
     def test_several_looks_are_averaged(self, scenes):
         model, test = scenes[0].model, scenes[0].test.take(range(4))
 
-        looks = model.scores(test, looks=3)
+        views = model.scores(test, views=3)
 
-        assert len(looks) == 3
-        right = np.mean(looks, axis=0).argmax(1) == test.ys.numpy()
-        assert model.figures(test, looks=3)["accuracy"] == pytest.approx(right.mean())
+        assert len(views) == 3
+        right = np.mean(views, axis=0).argmax(1) == test.ys.numpy()
+        assert model.figures(test, views=3)["accuracy"] == pytest.approx(right.mean())
 
     def test_the_command_line_evaluates_it_and_writes_a_page(self, scenes):
         directory = str(scenes[1])
@@ -129,7 +129,7 @@ class TestOwnData:
         assert [type(layer).__name__ for layer in found.recipe.network] == [
             *("C", "C", "MP", "C", "C", "MP", "C", "V", "FC", "D", "FC")
         ]
-        assert (found.recipe.task, found.parts[0].classes) == ("vertices", ("2", "6"))
+        assert (found.recipe.task, found.parts[0].classes) == ("segmentation", ("2", "6"))
         assert [len(part) for part in found.parts] == [8, 2]
         scenes, _ = datasets.load("scenes", train=10, test=0)
         counts = np.bincount(scenes.ys)
@@ -140,7 +140,7 @@ class TestOwnData:
 
     def test_points_go_from_files_to_rows_and_to_files(self, folder: Path, tmp_path: Path):
         run, small = str(tmp_path / "run"), "network=C(8)-MP(0.5,1.2)-C(16)-MP(1,2.5)-C(16)-V-FC(16)-FC(2)"
-        words = ["--vertices", "label", "--epochs", "12", "--set", small, "--set", "train.batch=2", "--out", run]
+        words = ["--vertices", "label", "--epochs", "12", "--set", small, "--set", "train.batch_size=2", "--out", run]
 
         trained = CliRunner().invoke(app, ["train", str(folder), *words])
         evaluated = CliRunner().invoke(app, ["evaluate", run])

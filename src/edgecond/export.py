@@ -31,10 +31,10 @@ DOCUMENT = f"{KEY}.json"  # the name of the description in a file of torch.expor
 
 _SUFFIXES = {"onnx": ".onnx", "torch": ".pt2"}
 _MEANINGS = {
-    "classes": "score of each class, whose softmax is the probability",
-    "vertices": "score of each class for each vertex of level 0, whose softmax is the probability",
-    "answers": "score of each question, whose sigmoid is the probability of yes",
-    "quantities": "each quantity, less the mean and in units of the scale that the objective gives",
+    "classification": "score of each class, whose softmax is the probability",
+    "segmentation": "score of each class for each vertex of level 0, whose softmax is the probability",
+    "multilabel": "score of each question, whose sigmoid is the probability of yes",
+    "regression": "each quantity, less the mean and in units of the scale that the objective gives",
 }
 
 

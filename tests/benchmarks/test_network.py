@@ -15,7 +15,7 @@ RECIPE = """
 dataset = "synthetic"
 network = "C(8)-MP(0.5,1)-C(8)-GMP-FC(8)-D(0.2)-FC(6)"
 input = { resolution = 0.2, radius = 0.5 }
-train = { epochs = 2, batch = 8, rate = 0.05 }
+train = { epochs = 2, batch_size = 8, learning_rate = 0.05 }
 augment = { rotate = true, drop = 0.1 }
 [rows.ecc]
 paper = [{ table = 1, row = "ECC", f1 = 0.9 }]

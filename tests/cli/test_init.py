@@ -60,8 +60,8 @@ def test_show_tells_the_numbers_of_the_paper_and_the_settings_by_the_names_that_
     found = run(app, ["show", "nci1/ecc"])
 
     assert found.exit_code == 0, found.output
-    assert "paper               Table 4, ECC (5 votes): accuracy_votes 0.8363\n" in found.output
-    assert "train.rate          0.1\n" in found.output
+    assert "paper                Table 4, ECC (5 votes): accuracy_votes 0.8363\n" in found.output
+    assert "train.learning_rate  0.1\n" in found.output
 
 
 def test_info_tells_the_versions_and_the_kernels():
@@ -108,13 +108,13 @@ def test_an_experiment_is_recorded_beside_its_row_and_compared_with_it(tmp_path,
     command = ["reproduce", "synthetic/ecc", "--epochs", "1", "--set", "options={train=12,test=6}"]
 
     assert run(app, [*command, "--seed", "0", "--seed", "1", "--jobs", "2"]).exit_code == 0
-    assert run(app, [*command, "--set", "train.rate=0.05"]).exit_code == 0
+    assert run(app, [*command, "--set", "train.learning_rate=0.05"]).exit_code == 0
 
     row = tmp_path / "results/synthetic/ecc"
     fewer, slower = sorted(row.iterdir())
     assert sorted(path.name for path in fewer.iterdir()) == ["fold0-seed0.json", "fold0-seed1.json"]
     record = json.loads((slower / "fold0-seed0.json").read_text())
-    assert record["changes"] == {"options": {"train": 12, "test": 6}, "train.rate": 0.05}
+    assert record["changes"] == {"options": {"train": 12, "test": 6}, "train.learning_rate": 0.05}
     (row / "fold0-seed0.json").write_bytes((fewer / "fold0-seed0.json").read_bytes())  # as if it were the row's
     told = run(app, ["table", "experiments"]).output
     assert re.search(r"synthetic/ecc +options={train=12,test=6} +accuracy +(\S+) +\1 +\+0\.0 +1\n", told)

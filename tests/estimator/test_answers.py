@@ -36,7 +36,7 @@ class Table:
 
 
 def learner(**changes: Any) -> EdgeCondClassifier:
-    return small(**{"network": "C(16)-C(16)-GAP-FC(16)-FC(2)", "epochs": 60, "batch": 20} | changes)
+    return small(**{"network": "C(16)-C(16)-GAP-FC(16)-FC(2)", "epochs": 60, "batch_size": 20} | changes)
 
 
 def test_each_question_is_answered():
@@ -49,7 +49,7 @@ def test_each_question_is_answered():
     assert not np.allclose(probabilities.sum(1), 1)  # two questions, not two classes
     np.testing.assert_array_equal(predicted, (probabilities > 0.5).astype(int))
     assert found.classes_.tolist() == [0, 1]
-    assert found.recipe_.task == "answers"
+    assert found.recipe_.task == "multilabel"
     assert (predicted == ANSWERS).mean() > 0.9
 
 
@@ -139,7 +139,7 @@ def test_one_fit_forgets_the_kind_of_the_last():
 
     found.fit(SMILES, OXYGEN)
 
-    assert found.recipe_.task == "classes"
+    assert found.recipe_.task == "classification"
     assert found.predict(SMILES).shape == (20,)
     assert clone(found).get_params() == found.get_params()
 

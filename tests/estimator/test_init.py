@@ -49,7 +49,7 @@ def test_probabilities_sum_to_one_and_the_largest_names_the_class_in_its_own_typ
 
 def test_oxygen_tells_alcohols_from_alkanes():
     """The signal of a vertex names its element, so one convolution suffices."""
-    found = small(epochs=40, batch=10, settings={"sparsifications": 1}).fit(SMILES, KINDS)
+    found = small(epochs=40, batch_size=10, settings={"sparsifications": 1}).fit(SMILES, KINDS)
 
     assert found.predict(["CCCCCCCCCCCCCC", "CC(C)CO"]).tolist() == ["alkane", "alcohol"]
 
@@ -128,7 +128,7 @@ def test_pyramids_of_rows_in_memory_leave_nothing_in_the_cache(cache: Path, tmp_
 def test_looks_are_averaged_orientations():
     """Section 4.2: several orientations of each cloud; that of the first is the cloud itself."""
     X, y = arrays()
-    found = small(looks=3).fit(X, y)
+    found = small(views=3).fit(X, y)
 
     each = [found.model_.scores(found._form.unknown(X), 3)[look] for look in range(3)]
 
@@ -168,7 +168,7 @@ def test_a_regressor_learns_the_size_of_clouds():
     X, _ = arrays()
     y = np.linspace(1, 3, len(X))
     X = [scale * array for scale, array in zip(y, X, strict=True)]
-    found = EdgeCondRegressor(network="C(8)-GAP-FC(1)", epochs=40, batch=6, rate=0.03, random_state=0)
+    found = EdgeCondRegressor(network="C(8)-GAP-FC(1)", epochs=40, batch_size=6, learning_rate=0.03, random_state=0)
     found.set_params(settings={"augment.scale": 1.0})
 
     assert found.fit(X, y).score(X, y) > 0.5
@@ -203,7 +203,9 @@ def test_it_can_be_cross_validated():
 
 def test_a_grid_search_sets_epochs_and_rate():
     X, y = rings_and_paths()
-    search = GridSearchCV(small(), {"epochs": np.array([1, 2]), "rate": [0.01, 0.1]}, cv=2, error_score="raise")
+    search = GridSearchCV(
+        small(), {"epochs": np.array([1, 2]), "learning_rate": [0.01, 0.1]}, cv=2, error_score="raise"
+    )
 
     search.fit(X, y)
 
@@ -245,7 +247,7 @@ def test_tags_tell_what_it_takes():
 
 def test_a_file_brings_back_predictions_classes_and_parameters(data, tmp_path: Path):
     X, y = data
-    found = small(batch=np.int64(7)).fit(X, y)
+    found = small(batch_size=np.int64(7)).fit(X, y)
 
     found.save(tmp_path / "model.safetensors")
     again = EdgeCondClassifier.load(tmp_path / "model.safetensors")

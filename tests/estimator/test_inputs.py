@@ -87,13 +87,16 @@ def test_what_cannot_be_learned_is_refused_in_a_sentence(case: str):
 
 PARAMETERS: dict[str, tuple[dict[str, Any], str]] = {
     "epochs": ({"epochs": 0}, "train.epochs: Input should be greater than 0: got 0."),
-    "rate": ({"rate": -1.0}, "train.rate: Input should be greater than 0: got -1.0."),
+    "rate": ({"learning_rate": -1.0}, "train.learning_rate: Input should be greater than 0: got -1.0."),
     "outputs": ({"network": "C(4)-GAP-FC(3)"}, "C(4)-GAP-FC(3) has 3. End it with FC(2)."),
-    "setting": ({"settings": {"train.rat": 1}}, "there is no 'train.rat'. Did you mean train.rate"),
-    "looks": ({"looks": 6}, "looks must be a whole number from 1 to 5, the sparsifications of a graph: got 6."),
-    "settings": ({"settings": ["rate"]}, "settings must be a dict, as {'train.rate': 0.05}: got ['rate']."),
+    "setting": (
+        {"settings": {"train.learning_rat": 1}},
+        "there is no 'train.learning_rat'. Did you mean train.learning_rate",
+    ),
+    "views": ({"views": 6}, "views must be a whole number from 1 to 5, the sparsifications of a graph: got 6."),
+    "settings": ({"settings": ["rate"]}, "settings must be a dict, as {'train.learning_rate': 0.05}: got ['rate']."),
     "task": ({"settings": {"task": "quantities"}}, "settings must leave out what follows from X and y: task does."),
-    "batch": ({"network": None, "batch": 1}, "have less. Choose larger batches."),
+    "batch": ({"network": None, "batch_size": 1}, "have less. Choose larger batches."),
     "class_weight": ({"class_weight": "equal"}, "class_weight must be 'auto', 'balanced' or None: got 'equal'."),
 }
 

@@ -56,17 +56,17 @@ def test_confusion_has_true_classes_in_rows():
 
 
 def test_votes_count_looks_and_scores_average_them():
-    """Two weak looks for class 0 outvote one strong look for class 1, whose mean probability is higher."""
-    looks = [np.array([[0.6, 0.4]]), np.array([[0.6, 0.4]]), np.array([[0.0, 1.0]])]
+    """Two weak views for class 0 outvote one strong look for class 1, whose mean probability is higher."""
+    views = [np.array([[0.6, 0.4]]), np.array([[0.6, 0.4]]), np.array([[0.0, 1.0]])]
 
-    assert vote(looks).tolist() == [0]
-    assert average_scores(looks).tolist() == [1]
+    assert vote(views).tolist() == [0]
+    assert average_scores(views).tolist() == [1]
 
 
 def test_a_tied_vote_goes_to_the_more_probable_class():
-    looks = [np.array([[0.9, 0.1]]), np.array([[0.4, 0.6]])]
+    views = [np.array([[0.9, 0.1]]), np.array([[0.4, 0.6]])]
 
-    assert vote(looks).tolist() == [0]
+    assert vote(views).tolist() == [0]
 
 
 def test_prediction_gives_probabilities_in_the_order_of_the_samples():
@@ -84,24 +84,24 @@ def test_prediction_gives_probabilities_in_the_order_of_the_samples():
 
 
 def test_figures_of_several_looks_are_their_mean_and_those_of_their_votes():
-    """By hand, three looks at two examples: right four times of six, and by vote right for the first alone."""
+    """By hand, three views at two examples: right four times of six, and by vote right for the first alone."""
     right, wrong = np.array([0.9, 0.1]), np.array([0.2, 0.8])
-    looks = [np.array(look) for look in ([right, right], [right, wrong], [right, wrong])]
+    views = [np.array(look) for look in ([right, right], [right, wrong], [right, wrong])]
     y = np.array([0, 0])
 
-    found = figures(y, looks)
+    found = figures(y, views)
 
     assert found["accuracy"] == pytest.approx(4 / 6)
     assert found["accuracy_votes"] == pytest.approx(1 / 2)
-    assert figures(y, looks[:1]) == metrics(y, np.array([0, 0]), 2)
+    assert figures(y, views[:1]) == metrics(y, np.array([0, 0]), 2)
 
 
 def test_one_look_may_be_the_first_and_scores_are_averaged_beside_votes():
     """Section 4.3: one run, 5 votes, 5 scores. By hand: the first look is right twice, and two weak ones outvote it."""
     strong, weak = np.array([1.0, 0.0]), np.array([0.4, 0.6])
-    looks = [np.array(look) for look in ([strong, strong], [weak, strong], [weak, strong])]
+    views = [np.array(look) for look in ([strong, strong], [weak, strong], [weak, strong])]
 
-    found = figures(np.array([0, 0]), looks, every=False)
+    found = figures(np.array([0, 0]), views, every=False)
 
     assert found["accuracy"] == 1
     assert found["accuracy_votes"] == pytest.approx(1 / 2)

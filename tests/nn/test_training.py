@@ -48,7 +48,7 @@ def test_the_rate_drops_after_the_epochs_that_the_paper_names():
     """Section 4.1: learning rate 0.1, decreasing after 200 and 245 of 250 epochs."""
     schedule = Schedule(250, 0.1, (200, 245))
 
-    rates = [schedule.rate_at(epoch) for epoch in (0, 199, 200, 244, 245, 249)]
+    rates = [schedule.learning_rate_at(epoch) for epoch in (0, 199, 200, 244, 245, 249)]
 
     assert rates == pytest.approx([0.1, 0.1, 0.01, 0.01, 0.001, 0.001])
 
@@ -66,7 +66,7 @@ def test_one_step_is_what_torch_would_do():
 
 
 def test_steps_count_epochs_and_batches():
-    found = [(s.epoch, s.batch, s.last, s.count, round(s.rate, 4)) for s in training().steps(Batches())]
+    found = [(s.epoch, s.batch, s.last, s.count, round(s.learning_rate, 4)) for s in training().steps(Batches())]
 
     assert found == [(e, b, b == 2, 4, 0.1 if e < 2 else 0.01) for e in range(4) for b in range(3)]
 

@@ -17,8 +17,8 @@ from tests.meshes import BOX, mesh_of, SPHERE, TORUS
 from tests.pyramids import random_graphs
 
 EPOCHS = [
-    {"epoch": 1, "loss": 1.5, "accuracy": 0.25, "rate": 0.1, "seconds": 2.0},
-    {"epoch": 2, "loss": 1.25, "accuracy": 0.5, "rate": 0.01, "seconds": 4.1},
+    {"epoch": 1, "loss": 1.5, "accuracy": 0.25, "learning_rate": 0.1, "seconds": 2.0},
+    {"epoch": 2, "loss": 1.25, "accuracy": 0.5, "learning_rate": 0.01, "seconds": 4.1},
 ]
 
 
@@ -70,7 +70,7 @@ SMILES = ["CCO", "c1ccccc1O", "CC(=O)Nc1ccc(O)cc1", "[Na+].[O-]S(=O)(=O)c1ccc(Cl
 
 def of_molecules(directory, kind):
     """A table of molecules with a column of a kind: classes, answers with a blank, or quantities."""
-    columns = {"classes": ["kind"], "answers": ["toxic", "soluble"], "quantities": ["logS"]}[kind]
+    columns = {"classification": ["kind"], "multilabel": ["toxic", "soluble"], "regression": ["logS"]}[kind]
     rows = []
     for number, text in enumerate(SMILES * 4):
         even = number % 2 == 0
@@ -81,7 +81,7 @@ def of_molecules(directory, kind):
     (directory / "table.csv").write_text("".join(",".join(map(str, row)) + "\n" for row in [header, *rows]))
     found = own.read(directory / "table.csv", target=columns, folds=2)
     changes = {"sparsifications": 1, "network": Architecture(f"C(4)-MP-C(5)-GAP-FC({len(found.parts[0].classes)})")}
-    figure = "mse" if kind == "quantities" else "accuracy"
+    figure = "mse" if kind == "regression" else "accuracy"
     epochs = [{figure if name == "accuracy" else name: value for name, value in epoch.items()} for epoch in EPOCHS]
     return made(directory, found.recipe.model_copy(update=changes), *found.parts, epochs)
 
@@ -116,14 +116,14 @@ def graphs(tmp_path_factory, cache):
 
 @pytest.fixture(scope="module")
 def molecules(tmp_path_factory, cache):
-    return of_molecules(tmp_path_factory.mktemp("molecules"), "classes")
+    return of_molecules(tmp_path_factory.mktemp("molecules"), "classification")
 
 
 @pytest.fixture(scope="module")
-def answers(tmp_path_factory, cache):
-    return of_molecules(tmp_path_factory.mktemp("answers"), "answers")
+def multilabel(tmp_path_factory, cache):
+    return of_molecules(tmp_path_factory.mktemp("multilabel"), "multilabel")
 
 
 @pytest.fixture(scope="module")
-def quantities(tmp_path_factory, cache):
-    return of_molecules(tmp_path_factory.mktemp("quantities"), "quantities")
+def regression(tmp_path_factory, cache):
+    return of_molecules(tmp_path_factory.mktemp("regression"), "regression")

@@ -23,7 +23,7 @@ ARGUMENTS = [
 SCREENS = {"desktop": (1200, 900, "light", 16), "phone": (360, 740, "dark", 8)}
 """Width, height, colours, and how many drawings in space browsers keep there at a time."""
 
-MOLECULES = [("molecules", "desktop"), ("answers", "phone"), ("quantities", "phone")]
+MOLECULES = [("molecules", "desktop"), ("multilabel", "phone"), ("regression", "phone")]
 """Runs on tables of molecules, which are drawn as pictures."""
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: apt-get install chromium")]

@@ -8,7 +8,8 @@ from edgecond.report.figures import confusion, curve, images, matrix, numbers, p
 
 def history(*rates):
     return [
-        {"epoch": i, "loss": 1 / i, "accuracy": i / 10, "rate": rate, "seconds": 1.0} for i, rate in enumerate(rates, 1)
+        {"epoch": i, "loss": 1 / i, "accuracy": i / 10, "learning_rate": rate, "seconds": 1.0}
+        for i, rate in enumerate(rates, 1)
     ]
 
 
@@ -28,7 +29,9 @@ def test_counts_are_written_into_the_cells_of_few_classes_only():
 
 
 def test_a_rate_that_drops_by_tens_has_a_scale_of_powers():
-    dropping, halving = (curve(history(*rates), "rate")["layout"]["yaxis"] for rates in ((0.1, 0.01), (0.1, 0.05)))
+    dropping, halving = (
+        curve(history(*rates), "learning_rate")["layout"]["yaxis"] for rates in ((0.1, 0.01), (0.1, 0.05))
+    )
 
     assert dropping["type"] == "log"
     assert "type" not in halving
@@ -55,7 +58,7 @@ def test_images_fill_a_square_row_by_row():
 @pytest.mark.parametrize(
     "figure",
     [
-        *(curve(history(0.1, 0.01), name) for name in ("loss", "accuracy", "rate")),
+        *(curve(history(0.1, 0.01), name) for name in ("loss", "accuracy", "learning_rate")),
         confusion(np.eye(3, dtype=int), ["a", "b", "c"]),
         images(np.zeros((3, 2, 2)), ["1", "2", "3"], [0, 1], [0, 1], 1.0, "%{z}"),
         matrix(np.zeros((4, 2)), 1.0),

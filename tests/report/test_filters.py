@@ -14,7 +14,7 @@ from tests.report.conftest import of_clouds
 def test_a_sampled_filter_is_the_response_to_an_impulse(images):
     """Equation 1: a signal of one at j alone gives the filter of (j, i) over |N(i)|, and the bias."""
     model, builder = images.model, images.model.preparation.builder
-    sample = model.preparation.look(images.test, 0, 1).sample([0], 0)
+    sample = model.preparation.view(images.test, 0, 1).sample([0], 0)
     graph, conv = sample.pyramid.graphs[0], next(m for m in model.network.modules() if isinstance(m, ECConv))
     edge = 40
     j, i = int(graph.source[edge]), int(graph.target[edge])

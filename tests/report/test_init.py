@@ -39,7 +39,7 @@ def test_a_page_has_all_sections_and_a_sentence_for_every_figure(run, page):
 
 
 def test_the_figures_are_those_of_the_metrics(run, page):
-    """Of one look: the mean over orientations of a cloud, the first sparsification of a graph."""
+    """Of one view: the mean over orientations of a cloud, the first sparsification of a graph."""
     expected = evaluation.metrics(run.test.ys.numpy(), run.model.scores(run.test)[0].argmax(1), len(run.model.classes))
 
     names = {"Accuracy": "accuracy", "Weighted F1": "f1", "Mean accuracy of classes": "class_accuracy"}
@@ -50,11 +50,11 @@ def test_the_figures_are_those_of_the_metrics(run, page):
 
 def test_votes_and_scores_stand_beside_one_look_where_there_are_several(graphs):
     page = read(write(graphs.directory, None, graphs.test))
-    looks, y = graphs.model.scores(graphs.test), graphs.test.ys.numpy()
+    views, y = graphs.model.scores(graphs.test), graphs.test.ys.numpy()
 
-    accuracies = [looks[0].argmax(1), evaluation.vote(looks), evaluation.average_scores(looks)]
+    accuracies = [views[0].argmax(1), evaluation.vote(views), evaluation.average_scores(views)]
 
-    assert page.row("In per cent") == ["One look", "Votes of 5", "Scores of 5"]
+    assert page.row("In per cent") == ["One view", "Votes of 5", "Scores of 5"]
     assert page.row("Accuracy") == [f"{100 * (found == y).mean():.2f}" for found in accuracies]
 
 
@@ -70,7 +70,7 @@ def test_precision_recall_and_f1_of_a_class_come_of_its_row_and_column(run, page
 
 
 def test_the_curves_are_those_of_the_log(page):
-    for name, shown in {"loss": "Loss", "accuracy": "Accuracy", "rate": "Learning rate"}.items():
+    for name, shown in {"loss": "Loss", "accuracy": "Accuracy", "learning_rate": "Learning rate"}.items():
         line = page.figure(f"{shown} in each epoch")["data"][0]
         assert line["x"] == [1, 2]
         assert line["y"] == [epoch[name] for epoch in EPOCHS]
@@ -171,7 +171,7 @@ def test_a_log_must_tell_of_an_epoch(clouds, tmp_path, log):
     clouds.model.save(tmp_path / "model.safetensors")
     (tmp_path / "log.jsonl").write_text(log)
 
-    sentence = f"{tmp_path}/log.jsonl must tell epoch, loss and rate of at least one epoch, and of each."
+    sentence = f"{tmp_path}/log.jsonl must give epoch, loss and learning rate of at least one epoch, and of each."
     with refused(sentence, ReportError):
         write(tmp_path)
 

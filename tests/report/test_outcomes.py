@@ -34,7 +34,7 @@ def test_molecules_that_are_taken_for_another_class_are_drawn_with_their_smiles(
         assert run.model.classes[run.test.graphs.ys[number]] == truth  # the SMILES has one class in all rows
 
 
-@pytest.mark.parametrize("page", ["answers"], indirect=True)
+@pytest.mark.parametrize("page", ["multilabel"], indirect=True)
 def test_each_question_has_its_own_area_under_the_curve(page):
     run, seen, outputs = page
     y = run.test.ys.numpy()
@@ -48,7 +48,7 @@ def test_each_question_has_its_own_area_under_the_curve(page):
         assert row[-2:] == [str(int((y[known, question] == answer).sum())) for answer in (1, 0)]
 
 
-@pytest.mark.parametrize("page", ["answers"], indirect=True)
+@pytest.mark.parametrize("page", ["multilabel"], indirect=True)
 def test_wrong_answers_are_shown_from_the_surest_on(page):
     run, seen, outputs = page
     y = run.test.ys.numpy()
@@ -60,7 +60,7 @@ def test_wrong_answers_are_shown_from_the_surest_on(page):
     np.testing.assert_allclose(shown, 100 * np.array(wrong[:6]), atol=0.006)
 
 
-@pytest.mark.parametrize("page", ["quantities"], indirect=True)
+@pytest.mark.parametrize("page", ["regression"], indirect=True)
 def test_predictions_stand_over_the_truth_with_their_error(page):
     run, seen, outputs = page
     y = run.test.ys.numpy()[:, 0]
@@ -74,7 +74,7 @@ def test_predictions_stand_over_the_truth_with_their_error(page):
     assert sorted(seen.headings[1:]) == sorted([*AROUND, "Quantities", "Largest errors"])
 
 
-@pytest.mark.parametrize("page", ["quantities"], indirect=True)
+@pytest.mark.parametrize("page", ["regression"], indirect=True)
 def test_the_largest_errors_are_drawn_from_the_worst_on(page):
     run, seen, outputs = page
     y = run.test.ys.numpy()[:, 0]
@@ -89,12 +89,12 @@ def test_the_largest_errors_are_drawn_from_the_worst_on(page):
     ]
 
 
-def test_an_unknown_quantity_is_neither_an_error_nor_a_point(quantities):
+def test_an_unknown_quantity_is_neither_an_error_nor_a_point(regression):
     """Blanks in a table become NaN, of which nothing can be told."""
-    test = quantities.test
+    test = regression.test
     blank = np.full_like(test.targets, np.nan)
     text = Contents(
-        quantities.model, EPOCHS, GraphExamples(test.graphs, test.numbers, blank, test.outcomes, test.smiles)
+        regression.model, EPOCHS, GraphExamples(test.graphs, test.numbers, blank, test.outcomes, test.smiles)
     ).html()
 
     assert "There are none." in text
@@ -104,7 +104,7 @@ def test_an_unknown_quantity_is_neither_an_error_nor_a_point(quantities):
 def test_graphs_that_are_no_molecules_are_drawn_by_their_vertices(cache, tmp_path):
     """A table of numbers may come with any graphs; the curve is of the squared error."""
     targets = np.arange(6.0)[:, None]
-    run = of_graphs(tmp_path, "C(4)-MP-C(5)-GAP-FC(1)", targets, task="quantities")
+    run = of_graphs(tmp_path, "C(4)-MP-C(5)-GAP-FC(1)", targets, task="regression")
 
     page = read(write(run.directory, None, run.test))
 

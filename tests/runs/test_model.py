@@ -41,11 +41,11 @@ def test_looks_are_the_clouds_turned(tmp_path):
     train, test = datasets.load("synthetic", train=6, test=6, points=100)
     model = Model.new(recipe, train, 0)
 
-    looks = model.scores(test, looks=3)
+    views = model.scores(test, views=3)
 
-    assert len(looks) == 3
-    assert not np.array_equal(looks[0], looks[1])  # the grid does not turn with the cloud
-    np.testing.assert_allclose([look.sum(1) for look in looks], 1)
+    assert len(views) == 3
+    assert not np.array_equal(views[0], views[1])  # the grid does not turn with the cloud
+    np.testing.assert_allclose([view.sum(1) for view in views], 1)
 
 
 def test_a_seed_draws_the_parameters_and_leaves_the_global_state_alone():
@@ -94,7 +94,7 @@ def graphs(tmp_path, monkeypatch):
 
 
 def test_a_model_of_graphs_that_was_saved_and_read_gives_the_same_scores(graphs, tmp_path):
-    """Five looks: one for each sparsification."""
+    """Five views: one for each sparsification."""
     model, examples = graphs
     expected = model.scores(examples)
 
@@ -119,6 +119,6 @@ def test_a_model_of_graphs_learns_from_all_sparsifications_and_knows_their_diges
 def test_a_graph_has_no_more_looks_than_sparsifications(graphs):
     model, examples = graphs
     with refused(
-        "a graph has 5 sparsifications to look at in nci1/ecc: got 6 looks. Ask for at most as many.", DataError
+        "a graph has 5 sparsifications to look at in nci1/ecc: got 6 views. Ask for at most as many.", DataError
     ):
-        model.scores(examples, looks=6)
+        model.scores(examples, views=6)

@@ -76,7 +76,7 @@ def test_a_column_of_numbers_is_a_quantity_and_one_of_few_words_a_class(tmp_path
 
     quantity, kind = (own.read(path, target=[name]) for name in ("logS", "kind"))
 
-    assert (quantity.recipe.task, kind.recipe.task) == ("quantities", "classes")
+    assert (quantity.recipe.task, kind.recipe.task) == ("regression", "classification")
     assert (quantity.parts[0].classes, kind.parts[0].classes) == (("logS",), ("long", "short"))
     assert quantity.parts[1].ys.shape == (6, 1)
     assert np.bincount(kind.parts[1].ys).tolist() == [3, 3]
@@ -98,7 +98,7 @@ def test_several_questions_may_have_blanks(tmp_path: Path):
 
     found = own.read(path, target=["a", "b"])
 
-    assert (found.recipe.task, found.recipe.network.classes) == ("answers", 2)
+    assert (found.recipe.task, found.recipe.network.classes) == ("multilabel", 2)
     assert np.isnan(found.parts[0].ys.numpy()).any()
 
 
@@ -235,14 +235,16 @@ def test_what_is_in_one_group_is_not_divided(tmp_path: Path):
 
 
 def test_every_setting_can_be_set_by_its_name(clouds: Path):
-    found = own.read(clouds, folds=3, epochs=20, settings={"train.rate": 0.03, "augment.drop": 0.0, "balanced": False})
+    found = own.read(
+        clouds, folds=3, epochs=20, settings={"train.learning_rate": 0.03, "augment.drop": 0.0, "balanced": False}
+    )
 
-    assert found.recipe.train.rate == 0.03
+    assert found.recipe.train.learning_rate == 0.03
     assert found.recipe.augment.drop == 0
     assert not found.recipe.balanced
     assert (found.recipe.train.epochs, found.recipe.train.drops) == (20, (12, 18))  # at 60 and 90 per cent
-    with pytest.raises(RecipeError, match=r"there is no 'train\.rat'\. Did you mean train\.rate"):
-        own.read(clouds, folds=3, settings={"train.rat": 1})
+    with pytest.raises(RecipeError, match=r"there is no 'train\.learning_rat'\. Did you mean train\.learning_rate"):
+        own.read(clouds, folds=3, settings={"train.learning_rat": 1})
 
 
 def test_tensors_of_a_batch_go_from_a_file_to_figures(tmp_path: Path):

@@ -24,7 +24,7 @@ from tests.meshes import BOX, mesh_of
 from tests.sentences import refused
 
 NETWORK = "C(16)-MP(0.6,1.2)-C(32)-GAP-FC(3)"
-SETTINGS = {"network": NETWORK, "input.resolution": 0.25, "input.radius": 0.5, "train.batch": 8}
+SETTINGS = {"network": NETWORK, "input.resolution": 0.25, "input.radius": 0.5, "train.batch_size": 8}
 
 
 def shape(kind: str, rng: np.random.Generator) -> trimesh.Trimesh:
@@ -95,7 +95,7 @@ def test_a_report_draws_meshes_by_their_faces_and_their_pyramid_along_edges(soli
     model = Model.new(found.recipe, found.parts[0], 0)
     model.about.update(fold=0, epochs=1)
 
-    text = Contents(model, [{"epoch": 1, "loss": 1.0, "accuracy": 0.5, "rate": 0.1}], found.parts[1]).html()
+    text = Contents(model, [{"epoch": 1, "loss": 1.0, "accuracy": 0.5, "learning_rate": 0.1}], found.parts[1]).html()
 
     assert '"type":"mesh3d"' in text
     assert "They can be turned." in text

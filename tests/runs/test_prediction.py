@@ -86,7 +86,7 @@ def molecules(tmp_path: Path) -> tuple[Path, Path]:
     path.write_text("name,SMILES\n" + "".join(f"{number},{row}\n" for number, row in enumerate(rows)))
     found, _ = smiles.featurise(["CCO", "CCN", "CCCO"])
     examples = GraphExamples(found, np.arange(3), np.zeros((3, 2)), ("a", "b"))
-    return model_of(examples, tmp_path / "m.safetensors", dataset="smiles", task="answers"), path
+    return model_of(examples, tmp_path / "m.safetensors", dataset="smiles", task="multilabel"), path
 
 
 def predict(*words: object) -> Result:
@@ -101,13 +101,13 @@ def test_probabilities_are_those_of_the_model_and_looks_are_averaged(clouds: Pat
     """Section 4.2: the scores of several orientations."""
     model = Model.load(CLOUDS)
     points = torch.from_numpy(np.load(clouds / "0.npy"))
-    looks = model.scores([(Cloud(points[:, :3], points[:, 3:]), 0)], looks=3)
+    views = model.scores([(Cloud(points[:, :3], points[:, 3:]), 0)], views=3)
 
-    result = predict(CLOUDS, clouds / "0.npy", "--looks", 3, "--every", "--json")
+    result = predict(CLOUDS, clouds / "0.npy", "--views", 3, "--every", "--json")
 
     row = json.loads(result.stdout)
-    assert [row[f"p({name})"] for name in model.classes] == pytest.approx(np.mean(looks, axis=0)[0], abs=1e-6)
-    assert row["probability"] == pytest.approx(np.mean(looks, axis=0).max(), abs=1e-6)
+    assert [row[f"p({name})"] for name in model.classes] == pytest.approx(np.mean(views, axis=0)[0], abs=1e-6)
+    assert row["probability"] == pytest.approx(np.mean(views, axis=0).max(), abs=1e-6)
 
 
 def test_a_cloud_of_which_no_graph_can_be_made_is_reported_alone(clouds: Path):

@@ -35,10 +35,10 @@ def examples() -> GraphExamples:
 def test_attributes_are_in_units_of_the_training_graphs():
     """Of 0, 10, 20 and 30 the mean is 15 and the deviation the root of 125; what is constant has the scale 1."""
     train, test = examples().take([0, 1]), examples().take([2])
-    recipe = for_graphs("pairs", train, "quantities", dataset="batch")
+    recipe = for_graphs("pairs", train, "regression", dataset="batch")
 
     made = preparation(recipe, train, lambda done, total: None)
-    sample = made.look(test, 0, 1).sample([0], 0)
+    sample = made.view(test, 0, 1).sample([0], 0)
 
     assert sample.x[:, 1].tolist() == pytest.approx([25 / 125**0.5, 35 / 125**0.5])
     ends = sample.pyramid.graphs[0]
@@ -47,23 +47,23 @@ def test_attributes_are_in_units_of_the_training_graphs():
 
 
 def test_the_units_are_restored_from_the_file():
-    recipe = for_graphs("pairs", examples(), "quantities", dataset="batch")
+    recipe = for_graphs("pairs", examples(), "regression", dataset="batch")
     made = preparation(recipe, examples(), lambda done, total: None)
 
     again = restored(recipe, dict(made.tensors))
 
-    one, two = (part.look(examples(), 0, 1).sample([0, 1, 2], 0).x for part in (made, again))
+    one, two = (part.view(examples(), 0, 1).sample([0, 1, 2], 0).x for part in (made, again))
     torch.testing.assert_close(one, two, rtol=0, atol=0)
 
 
 def test_pyramids_that_are_not_kept_are_forgotten_when_others_are_asked_for_and_do_not_travel():
     """A service that predicts all day must not grow, and a model that is sent away stays small."""
-    recipe = for_graphs("pairs", examples(), "quantities", dataset="batch")
+    recipe = for_graphs("pairs", examples(), "regression", dataset="batch")
     made = preparation(recipe, examples(), lambda done, total: None, passing=True)
     other = batch.packed([SimpleNamespace(edge_index=np.array([[0, 1], [1, 0]]), num_nodes=2, x=np.array([1.0, 2.5]))])
 
-    made.look(examples(), 0, 1)
-    made.look(GraphExamples(other.graphs, np.arange(1)), 0, 1)
+    made.view(examples(), 0, 1)
+    made.view(GraphExamples(other.graphs, np.arange(1)), 0, 1)
 
     assert made._made == {}
     assert made._latest[0] is other.graphs

@@ -12,7 +12,7 @@ BASE = """
 dataset = "toy"
 network = "C(4)-MP(1,2)-GAP-FC(3)"
 input = { resolution = "1/32", radius = 2 }
-train = { epochs = 3, batch = 2, rate = 0.1 }
+train = { epochs = 3, batch_size = 2, learning_rate = 0.1 }
 [rows.ecc]
 paper = [{ table = 1, row = "ECC", f1 = 0.5 }]
 """
@@ -113,9 +113,9 @@ def test_graphs_are_learned_as_the_paper_says():
     for name, recipe in recipes().items():
         if name.split("/")[0] in ("nci1", "nci109", "mutag", "enzymes", "dd"):
             assert recipe.hidden == (() if name.endswith("no-labels") else (64,))
-            assert (recipe.dropout, recipe.sparsifications, recipe.looks, recipe.folds) == (0.05, 5, 5, 10)
+            assert (recipe.dropout, recipe.sparsifications, recipe.views, recipe.folds) == (0.05, 5, 5, 10)
             train = recipe.train
-            assert (train.epochs, train.batch, train.rate, train.drops) == (50, 64, 0.1, (25, 35, 45))
+            assert (train.epochs, train.batch_size, train.learning_rate, train.drops) == (50, 64, 0.1, (25, 35, 45))
 
 
 def test_a_row_is_its_base_and_what_differs():
@@ -148,10 +148,18 @@ def test_sizes_may_be_written_as_fractions():
         ("[base]", "[base", "must be TOML"),
         ("C(4)", "X(4)", "a layer is one of"),
         ("epochs = 3", "epochs = 0", r"row ecc: train.epochs: Input should be greater than 0"),
-        ("batch = 2", "bach = 2", r"row ecc: train.batch: Field required"),
+        ("batch_size = 2", "bach_size = 2", r"row ecc: train.batch_size: Field required"),
         ("rate = 0.1", "rate = 0.1, speed = 3", r"row ecc: train.speed: Extra inputs"),
-        ("-GAP-", "-V-", r"the task is vertices where the network has V, .* got the task classes for C\(4\)-MP"),
-        ("[base]", "[base]\ntask = 'vertices'", r"the task is vertices where the network has V, .* for C\(4\)-MP"),
+        (
+            "-GAP-",
+            "-V-",
+            r"the task is segmentation where the network has V, .* got the task classification for C\(4\)-MP",
+        ),
+        (
+            "[base]",
+            "[base]\ntask = 'segmentation'",
+            r"the task is segmentation where the network has V, .* for C\(4\)-MP",
+        ),
     ],
 )
 def test_a_recipe_that_does_not_hold_together_gives_a_sentence(old, new, sentence):
@@ -165,9 +173,9 @@ def test_an_unknown_row_suggests_known_ones():
 
 
 def test_settings_are_changed_by_their_dotted_names():
-    recipe = changed(find("nci1/ecc"), {"train.rate": 0.05, "hidden": [32, 32], "network": "C(4)-GAP-FC(2)"})
+    recipe = changed(find("nci1/ecc"), {"train.learning_rate": 0.05, "hidden": [32, 32], "network": "C(4)-GAP-FC(2)"})
 
-    assert (recipe.train.rate, recipe.hidden, str(recipe.network)) == (0.05, (32, 32), "C(4)-GAP-FC(2)")
+    assert (recipe.train.learning_rate, recipe.hidden, str(recipe.network)) == (0.05, (32, 32), "C(4)-GAP-FC(2)")
     assert recipe.train.drops == find("nci1/ecc").train.drops
 
 
@@ -197,10 +205,10 @@ def test_settings_are_shown_as_they_are_set():
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"trian.rate": 1}, "there is no 'trian.rate'. Did you mean train.rate"),
+        ({"trian.learning_rate": 1}, "there is no 'trian.learning_rate'. Did you mean train.learning_rate"),
         (
-            {"train.rate": -1},
-            "the settings of nci1/ecc must hold together: train.rate: Input should be greater than 0: got -1.",
+            {"train.learning_rate": -1},
+            "the settings of nci1/ecc must hold together: train.learning_rate: Input should be greater than 0: got -1.",
         ),
         ({"network": "C(4)-FC"}, "the settings of nci1/ecc must hold together: network: "),
     ],
@@ -212,5 +220,7 @@ def test_a_change_that_cannot_be_made_gives_a_sentence(changes, sentence):
 
 
 def test_a_setting_without_a_value_gives_a_sentence():
-    with pytest.raises(RecipeError, match=r"a setting is written NAME=VALUE, as train\.rate=0\.05: got 'epochs'\.$"):
+    with pytest.raises(
+        RecipeError, match=r"a setting is written NAME=VALUE, as train\.learning_rate=0\.05: got 'epochs'\.$"
+    ):
         written(["epochs"])

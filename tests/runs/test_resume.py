@@ -30,7 +30,7 @@ ROW = find("synthetic/ecc")
 SIX_EPOCHS = ROW.model_copy(  # of three batches, large enough for torch to share a sum among threads
     update={
         "options": {"train": 48, "test": 12, "points": 256},
-        "train": Train(epochs=6, batch=16, rate=0.05, drops=(4,)),
+        "train": Train(epochs=6, batch_size=16, learning_rate=0.05, drops=(4,)),
     }
 )
 COMMAND = ["train", "synthetic", "--epochs", "1"]  # of fifteen batches

@@ -22,7 +22,7 @@ RECIPE = """
 dataset = "synthetic"
 network = "C(8)-MP(0.5,1)-C(8)-GMP-FC(8)-D(0.2)-FC(6)"
 input = { resolution = 0.2, radius = 0.5 }
-train = { epochs = 6, batch = 16, rate = 0.05, drops = [4] }
+train = { epochs = 6, batch_size = 16, learning_rate = 0.05, drops = [4] }
 augment = { rotate = true, drop = 0.1 }
 orientations = 2
 [rows.ecc]
@@ -106,7 +106,7 @@ def test_the_figures_of_an_epoch_count_all_its_steps_though_it_was_stopped(recip
         own = [step for step in steps + rest if step.epoch + 1 == epoch["epoch"]]
         assert epoch["accuracy"] == sum(step.figure for step in own) / 48
         assert epoch["loss"] == pytest.approx(sum(step.loss * step.count for step in own) / 48)
-        assert epoch["rate"] == 0.05
+        assert epoch["learning_rate"] == 0.05
 
 
 def test_the_model_is_written_when_the_run_ends(recipe, tmp_path):
@@ -137,7 +137,7 @@ def test_a_run_of_other_settings_is_refused_and_kept(recipe, tmp_path, change, s
 
     with refused(
         f"{tmp_path} must hold a run of the same settings: it differs in {difference}. "
-        "Name another directory, or begin anew with --anew.",
+        "Name another directory, or start again with --restart.",
         CheckpointError,
     ):
         train(recipe.model_copy(update=change), seed=seed, directory=tmp_path, epochs=1)
@@ -189,7 +189,7 @@ def test_anew_begins_from_the_beginning_whatever_is_there(recipe, tmp_path):
     (tmp_path / "checkpoint.safetensors").write_bytes(b"nonsense")
     other, steps = recipe.model_copy(update={"radius_scale": 1.2}), Watch()
 
-    train(other, directory=tmp_path, epochs=1, anew=True, observe=steps)
+    train(other, directory=tmp_path, epochs=1, restart=True, observe=steps)
 
     assert [(step.epoch, step.batch) for step in steps] == [(0, 0), (0, 1), (0, 2)]
     assert len(log(tmp_path)) == 1
@@ -204,7 +204,7 @@ def test_fewer_epochs_than_were_begun_are_refused(recipe, tmp_path, stop):
 
     with refused(
         f"{tmp_path} must hold a run of at most 1 epochs: it has begun epoch 2. "
-        "Ask for as many, name another directory, or begin anew with --anew.",
+        "Ask for as many, name another directory, or start again with --restart.",
         CheckpointError,
     ):
         train(recipe, directory=tmp_path, epochs=1)
@@ -226,7 +226,7 @@ def test_what_is_not_the_checkpoint_of_a_run_is_refused(recipe, tmp_path):
 
     with refused(
         f"{path} must be the checkpoint of a run: it lacks seconds, sums, position. "
-        "Name another directory, or begin anew with --anew.",
+        "Name another directory, or start again with --restart.",
         CheckpointError,
     ):
         train(recipe, directory=tmp_path, epochs=1)

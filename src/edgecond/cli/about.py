@@ -80,9 +80,9 @@ def show(row: Annotated[str, typer.Argument(help="A row of `edgecond list`.")]) 
     with users_errors():
         recipe = find(row)
     for claim in recipe.paper:
-        typer.echo(f"{'paper':20}{claim}")
+        typer.echo(f"{'paper':21}{claim}")
     for name, value in spelled(recipe).items():
-        typer.echo(f"{name:20}{value}")
+        typer.echo(f"{name:21}{value}")
 
 
 @app.command()

@@ -126,7 +126,7 @@ def _of(say: Say) -> tuple[Tell, Count]:
     """What tells of steps and of pyramids, from what says how much is done of how much."""
 
     def tell(step: Step, batches: int, epochs: int) -> None:
-        what = f"epoch {step.epoch + 1}/{epochs}, loss {step.loss:.3f}, rate {step.rate:g}"
+        what = f"epoch {step.epoch + 1}/{epochs}, loss {step.loss:.3f}, rate {step.learning_rate:g}"
         say(what, step.epoch * batches + step.batch + 1, epochs * batches)
 
     return tell, lambda done, total: say(f"pyramid {done}/{total}", done, total)

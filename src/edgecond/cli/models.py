@@ -49,7 +49,7 @@ def demo(
 
     recipe = find("digits/ecc")
     typer.echo(f"{recipe.network}\non 1,437 handwritten digits of 8 x 8 pixels, each a cloud of 64 points")
-    trained = watched("digits", experiment.train, recipe, directory=out, epochs=epochs, anew=True)
+    trained = watched("digits", experiment.train, recipe, directory=out, epochs=epochs, restart=True)
     tell_how_good(trained.model, trained.test)
     examples = out / "examples"
     examples.mkdir(exist_ok=True)
@@ -91,7 +91,7 @@ def train(
     fold: Annotated[int, typer.Option(min=0, help="The fold to test on; the others are learned.")] = 0,
     seed: Annotated[int, typer.Option(min=0, help="Of everything random.")] = 0,
     workers: Annotated[int, typer.Option(min=0, help="Processes that build batches ahead.")] = 0,
-    anew: Annotated[bool, typer.Option("--anew", help="Begin again, whatever the directory holds.")] = False,
+    restart: Annotated[bool, typer.Option("--restart", help="Begin again, whatever the directory holds.")] = False,
     out: Annotated[Path | None, typer.Option(help="Directory of the run; runs/train/DATASET by default.")] = None,
 ) -> None:
     """Train a network and save it as a model. A run that was stopped is taken up where it stood.
@@ -101,7 +101,7 @@ def train(
     Data of your own are divided into training and test examples, and settings are derived from them and told.
 
     Example: edgecond train sydney --epochs 50
-    Example: edgecond train solubility.csv --target logS --set train.rate=0.05
+    Example: edgecond train solubility.csv --target logS --set train.learning_rate=0.05
     Example: edgecond train scans/ --vertices classification
     """
     asked = {option: value for option, value in locals().items() if option in KEPT}
@@ -113,7 +113,7 @@ def train(
     from edgecond.runs import run as experiment
     from edgecond.runs.recipe import changed, find, written
 
-    options: dict[str, Any] = {"workers": workers, "anew": anew}
+    options: dict[str, Any] = {"workers": workers, "restart": restart}
     name, data = what, None
     with users_errors():
         settings, known = written(changes or []), datasets_and_rows()
@@ -202,7 +202,7 @@ def datasets_and_rows() -> set[str]:
 def evaluate(
     model: Annotated[Path, typer.Argument(help="A model file, or the directory of a run.")],
     fold: Annotated[int | None, typer.Option(min=0, help="Instead of the fold that it did not learn.")] = None,
-    looks: Annotated[
+    views: Annotated[
         int | None, typer.Option(min=1, help="Orientations of a cloud, or sparsifications of a graph, which vote.")
     ] = None,
     moved: Moved = None,
@@ -224,7 +224,7 @@ def evaluate(
     if test.digest != found.about["data"]:
         typer.echo(f"note: this {recipe.dataset} is not the one that was learned, by its digest.", err=True)
     typer.echo(f"{recipe.name}, fold {number}, seed {found.about['seed']}, {found.about['epochs']} epochs")
-    tell_how_good(found, test, looks)
+    tell_how_good(found, test, views)
 
 
 @app.command()

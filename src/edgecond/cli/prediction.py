@@ -24,7 +24,7 @@ def predict(
             "TU files, or the tensors of PyG batches."
         ),
     ],
-    looks: Annotated[
+    views: Annotated[
         int | None,
         typer.Option(
             min=1,
@@ -69,7 +69,7 @@ def predict(
             if not lines:
                 writer.writeheader()
             for row in predictions(
-                found, files, looks=looks, column=smiles, every=every, ply=ply, report=report, progress=progress
+                found, files, views=views, column=smiles, every=every, ply=ply, report=report, progress=progress
             ):
                 if lines:
                     stream.write(json.dumps(row, ensure_ascii=False) + "\n")

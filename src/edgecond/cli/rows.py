@@ -17,7 +17,7 @@ Seeds = Annotated[list[int] | None, typer.Option(help="A seed; may be repeated."
 Jobs = Annotated[int, typer.Option(min=1, help="Folds to run side by side, one thread each.")]
 Epochs = Annotated[int | None, typer.Option(min=1, help="Instead of the paper's.")]
 Workers = Annotated[int, typer.Option(min=0, help="Processes that build batches ahead.")]
-Resume = Annotated[bool, typer.Option("--resume/--anew", help="Go on with a run that was stopped, or begin again.")]
+Resume = Annotated[bool, typer.Option("--resume/--restart", help="Go on with a run that was stopped, or begin again.")]
 Runs = Annotated[Path, typer.Option(help="Directory of checkpoints.")]
 Results = Annotated[Path, typer.Option(help="Directory of records.")]
 
@@ -122,7 +122,7 @@ def table(
 
 
 def _figure(metric: str) -> str:
-    """A figure of the records as the tables call it; how many looks it is of stands in the name of the row."""
+    """A figure of the records as the tables call it; how many views it is of stands in the name of the row."""
     return metric.removesuffix("_votes").removesuffix("_scores").replace("accuracy", "acc").replace("_", " ")
 
 

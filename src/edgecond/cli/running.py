@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Changes = Annotated[
-    list[str] | None, typer.Option("--set", help="Another setting, as train.rate=0.05; may be repeated.")
+    list[str] | None, typer.Option("--set", help="Another setting, as train.learning_rate=0.05; may be repeated.")
 ]
 
 
@@ -40,7 +40,7 @@ def watched(name: str, work: Callable[..., T], *given: Any, **options: Any) -> T
             raise typer.Exit(130) from None
 
 
-def tell_how_good(model: Model, test: Learnable, looks: int | None = None) -> None:
+def tell_how_good(model: Model, test: Learnable, views: int | None = None) -> None:
     """Figures of a model on test examples; of classes, which are taken for which.
 
     The authors' own F1 is told where the paper gives it: for Sydney.
@@ -48,13 +48,13 @@ def tell_how_good(model: Model, test: Learnable, looks: int | None = None) -> No
     from edgecond.nn import evaluation
 
     with users_errors():
-        scores, y = model.scores(test, looks), test.ys.numpy()
+        scores, y = model.scores(test, views), test.ys.numpy()
         figures = model.figures_of(scores, y)
     if model.recipe.dataset != "sydney":
         figures = {name: value for name, value in figures.items() if not name.startswith("f1_legacy")}
-    if model.recipe.task in ("classes", "vertices"):
+    if model.recipe.task in ("classification", "segmentation"):
         confusion_table(evaluation.confusion(y, evaluation.vote(scores), len(test.classes)), test.classes)
-    told = percentages(figures) if model.recipe.task != "quantities" else quantities(figures)
+    told = percentages(figures) if model.recipe.task != "regression" else quantities(figures)
     typer.echo(f"{len(test)} test examples: {told}")
 
 
@@ -72,14 +72,14 @@ def folds(
     if jobs > 1 and len(wanted) > 1:
         prepare(recipe)
         given = [f"--{name}={value}" for name, value in options.items() if value is not None]
-        raise typer.Exit(side_by_side([*command, "--resume" if resume else "--anew", *given], wanted, jobs))
+        raise typer.Exit(side_by_side([*command, "--resume" if resume else "--restart", *given], wanted, jobs))
 
     from edgecond.nn import parallel
 
     with parallel.processes():
         for fold, seed in wanted:
             name = f"{' '.join(command[1:])} fold {fold} seed {seed}"
-            record = watched(name, work, fold, seed, anew=not resume, **options)
+            record = watched(name, work, fold, seed, restart=not resume, **options)
             if parallel.rank() == 0:
                 figures = record["metrics"]  # an experiment may look once where its row has votes
                 typer.echo(f"{name}: {percentages({metric: figures[metric] for metric in told if metric in figures})}")

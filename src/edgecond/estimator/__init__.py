@@ -39,22 +39,22 @@ class _EdgeCond(BaseEstimator):
         self,
         *,
         epochs: int | None = None,
-        batch: int | None = None,
-        rate: float | None = None,
+        batch_size: int | None = None,
+        learning_rate: float | None = None,
         network: str | Architecture | None = None,
         labels: str | None = None,
-        looks: int | None = None,
+        views: int | None = None,
         settings: Mapping[str, Any] | None = None,
         random_state: int | np.random.RandomState | None = None,
         device: str | None = None,
         verbose: bool = False,
     ) -> None:
         self.epochs = epochs
-        self.batch = batch
-        self.rate = rate
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
         self.network = network
         self.labels = labels
-        self.looks = looks
+        self.views = views
         self.settings = settings
         self.random_state = random_state
         self.device = device
@@ -144,10 +144,15 @@ class _EdgeCond(BaseEstimator):
 
     def _changed(self, recipe: Recipe) -> Recipe:
         """The settings that fit the data, but for those that are given."""
-        given = {"train.batch": self.batch, "train.rate": self.rate, "network": self.network, "labels": self.labels}
+        given = {
+            "train.batch_size": self.batch_size,
+            "train.learning_rate": self.learning_rate,
+            "network": self.network,
+            "labels": self.labels,
+        }
         settings = {} if self.settings is None else self.settings
         if not isinstance(settings, Mapping):
-            raise ValueError(f"settings must be a dict, as {{'train.rate': 0.05}}: got {settings!r}.")
+            raise ValueError(f"settings must be a dict, as {{'train.learning_rate': 0.05}}: got {settings!r}.")
         if fixed := [name for name in FIXED if name in settings]:
             raise ValueError(f"settings must leave out what follows from X and y: {', '.join(fixed)} does.")
         said = {name: value for name, value in given.items() if value is not None} | dict(settings)
@@ -155,14 +160,14 @@ class _EdgeCond(BaseEstimator):
         most, told = np.inf, ""
         if recipe.input is None:
             most, told = recipe.sparsifications, f" to {recipe.sparsifications}, the sparsifications of a graph"
-        if self.looks is not None and not (isinstance(self.looks, Integral) and 1 <= self.looks <= most):
-            raise ValueError(f"looks must be a whole number from 1{told}: got {self.looks!r}.")
+        if self.views is not None and not (isinstance(self.views, Integral) and 1 <= self.views <= most):
+            raise ValueError(f"views must be a whole number from 1{told}: got {self.views!r}.")
         return recipe
 
     def _outputs(self, X: Any) -> NDArray[np.float64]:
-        """Mean of the looks at each row."""
+        """Mean of the views at each row."""
         check_is_fitted(self, "model_")
-        return np.mean(self.model_.scores(self._form.unknown(listed(X)), self.looks), axis=0)
+        return np.mean(self.model_.scores(self._form.unknown(listed(X)), self.views), axis=0)
 
     def _learn_targets(self, y: Any, count: int) -> tuple[str, Truth, list[str]]:
         """The task, what is true of each row, as numbers, and the names of the classes or of the columns."""
@@ -193,11 +198,11 @@ class EdgeCondClassifier(ClassifierMixin, _EdgeCond):
 
     Args:
         epochs: Passes over the training data.
-        batch: Examples in a batch.
-        rate: Learning rate at first.
+        batch_size: Number of examples in a batch.
+        learning_rate: Initial learning rate.
         network: In the paper's notation, as "C(16)-C(32)-MP(0.5,1)-C(32)-GAP-FC(2)"; it ends with an output per class.
         labels: Name of the edge labelling, as "cartesian".
-        looks: At each row to predict, whose probabilities are averaged: orientations of a cloud, sparsifications of a
+        views: At each row to predict, whose probabilities are averaged: orientations of a cloud, sparsifications of a
             graph.
         class_weight: "balanced" for rare classes that count as much as frequent ones, None for examples that count
             equally, "auto" for the former if one class is three times as frequent as another. Answers count equally.
@@ -214,17 +219,17 @@ class EdgeCondClassifier(ClassifierMixin, _EdgeCond):
         n_features_in_: Columns of a point, if arrays of points were learned.
     """
 
-    _tasks = ("classes", "answers")
+    _tasks = ("classification", "multilabel")
 
     def __init__(
         self,
         *,
         epochs: int | None = None,
-        batch: int | None = None,
-        rate: float | None = None,
+        batch_size: int | None = None,
+        learning_rate: float | None = None,
         network: str | Architecture | None = None,
         labels: str | None = None,
-        looks: int | None = None,
+        views: int | None = None,
         class_weight: str | None = "auto",
         settings: Mapping[str, Any] | None = None,
         random_state: int | np.random.RandomState | None = None,
@@ -233,11 +238,11 @@ class EdgeCondClassifier(ClassifierMixin, _EdgeCond):
     ) -> None:
         super().__init__(
             epochs=epochs,
-            batch=batch,
-            rate=rate,
+            batch_size=batch_size,
+            learning_rate=learning_rate,
             network=network,
             labels=labels,
-            looks=looks,
+            views=views,
             settings=settings,
             random_state=random_state,
             device=device,
@@ -257,12 +262,12 @@ class EdgeCondClassifier(ClassifierMixin, _EdgeCond):
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class of each row; of several questions, 1 for yes and 0 for no."""
         outputs = self._outputs(X)
-        return (outputs > 0.5).astype(int) if self.recipe_.task == "answers" else self.classes_[outputs.argmax(1)]
+        return (outputs > 0.5).astype(int) if self.recipe_.task == "multilabel" else self.classes_[outputs.argmax(1)]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy; of several questions, the share of rows whose known answers are all right."""
         check_is_fitted(self, "model_")
-        if self.recipe_.task != "answers":
+        if self.recipe_.task != "multilabel":
             return float(super().score(X, y, sample_weight))
         predicted = self.predict(X)
         truth = answers_of(y, *predicted.shape)
@@ -275,7 +280,7 @@ class EdgeCondClassifier(ClassifierMixin, _EdgeCond):
         weights = {"auto": recipe.balanced, "balanced": True, None: False}
         if not isinstance(self.class_weight, str | None) or self.class_weight not in weights:
             raise ValueError(f"class_weight must be 'auto', 'balanced' or None: got {self.class_weight!r}.")
-        if recipe.task == "answers" and self.class_weight == "balanced":
+        if recipe.task == "multilabel" and self.class_weight == "balanced":
             raise ValueError("class_weight must be 'auto' or None where y has several questions: got 'balanced'.")
         return super()._changed(changed(recipe, {"balanced": weights[self.class_weight]}))
 
@@ -283,16 +288,16 @@ class EdgeCondClassifier(ClassifierMixin, _EdgeCond):
         if asks_several(y):
             answers = answers_of(y, count)
             self.classes_ = np.arange(answers.shape[1])
-            return "answers", answers, columns_of(y, len(self.classes_))
+            return "multilabel", answers, columns_of(y, len(self.classes_))
         self.classes_, numbers = classes_of(y, count)
-        return "classes", numbers, [str(name) for name in self.classes_.tolist()]
+        return "classification", numbers, [str(name) for name in self.classes_.tolist()]
 
     @property
     def _targets(self) -> Any:
         return {"dtype": self.classes_.dtype.str, "classes": self.classes_.tolist()}
 
     def _restore_targets(self, said: Any, model: Model) -> None:
-        known = np.arange(len(model.classes)) if model.recipe.task == "answers" else np.array(model.classes)
+        known = np.arange(len(model.classes)) if model.recipe.task == "multilabel" else np.array(model.classes)
         self.classes_ = np.array(said["classes"], said["dtype"]) if said else known
 
 
@@ -303,11 +308,11 @@ class EdgeCondRegressor(RegressorMixin, _EdgeCond):
 
     Args:
         epochs: Passes over the training data.
-        batch: Examples in a batch.
-        rate: Learning rate at first.
+        batch_size: Number of examples in a batch.
+        learning_rate: Initial learning rate.
         network: In the paper's notation; it ends with an output for each quantity.
         labels: Name of the edge labelling, as "cartesian".
-        looks: At each row to predict, whose outputs are averaged: orientations of a cloud, sparsifications of a graph.
+        views: At each row to predict, whose outputs are averaged: orientations of a cloud, sparsifications of a graph.
         settings: All others, by their dotted names, as {"augment.rotate": False}; `edgecond show` lists them.
         random_state: Seed of everything random; chance by default.
         device: Of torch; a GPU if there is one.
@@ -320,7 +325,7 @@ class EdgeCondRegressor(RegressorMixin, _EdgeCond):
         n_features_in_: Columns of a point, if arrays of points were learned.
     """
 
-    _tasks = ("quantities",)
+    _tasks = ("regression",)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -344,7 +349,7 @@ class EdgeCondRegressor(RegressorMixin, _EdgeCond):
     def _learn_targets(self, y: Any, count: int) -> tuple[str, Truth, list[str]]:
         quantities = quantities_of(y, count)
         self._single = np.asarray(y).ndim == 1
-        return "quantities", quantities, ["y"] if self._single else columns_of(y, quantities.shape[1])
+        return "regression", quantities, ["y"] if self._single else columns_of(y, quantities.shape[1])
 
     @property
     def _targets(self) -> Any:

@@ -1,4 +1,4 @@
-"""Scores of a trained network: weighted F1, accuracies, confusion; votes and scores over several looks (Section 4)."""
+"""Scores of a trained network: weighted F1, accuracies, confusion; votes and scores over several views (Section 4)."""
 
 from __future__ import annotations
 
@@ -42,26 +42,26 @@ def predict(
     return torch.cat(scores).numpy(), torch.cat(ys).numpy()
 
 
-def check_finite(looks: Sequence[Scores]) -> None:
+def check_finite(views: Sequence[Scores]) -> None:
     """There are no figures of outputs that are not numbers: the largest of them would be any class."""
-    bad = int((~np.isfinite(np.asarray(looks))).any(axis=(0, 2)).sum())
+    bad = int((~np.isfinite(np.asarray(views))).any(axis=(0, 2)).sum())
     if bad:
         raise NonFiniteOutputError(
-            f"a network must give finite numbers: this one does not for {bad} of {len(looks[0])} examples. "
+            f"a network must give finite numbers: this one does not for {bad} of {len(views[0])} examples. "
             "A lower learning rate is the usual cure; look for very large numbers in the data otherwise."
         )
 
 
-def average_scores(looks: Sequence[Scores]) -> Classes:
-    """The class with the highest mean probability over several looks at each example (ECC-5-scores)."""
-    return np.mean(looks, axis=0).argmax(1)
+def average_scores(views: Sequence[Scores]) -> Classes:
+    """The class with the highest mean probability over several views at each example (ECC-5-scores)."""
+    return np.mean(views, axis=0).argmax(1)
 
 
-def vote(looks: Sequence[Scores]) -> Classes:
-    """The class that most looks at each example favour (ECC-12-votes); among equals, the more probable."""
-    classes = looks[0].shape[1]
-    votes = sum(np.eye(classes)[look.argmax(1)] for look in looks)
-    return (votes + 1e-3 * np.mean(looks, axis=0)).argmax(1)
+def vote(views: Sequence[Scores]) -> Classes:
+    """The class that most views at each example favour (ECC-12-votes); among equals, the more probable."""
+    classes = views[0].shape[1]
+    votes = sum(np.eye(classes)[view.argmax(1)] for view in views)
+    return (votes + 1e-3 * np.mean(views, axis=0)).argmax(1)
 
 
 def confusion(y: Classes, predicted: Classes, classes: int) -> NDArray[np.int64]:
@@ -93,19 +93,19 @@ def metrics(y: Classes, predicted: Classes, classes: int) -> dict[str, float]:
     }
 
 
-def figures(y: Classes, looks: Sequence[Scores], *, every: bool = True) -> dict[str, float]:
-    """The figures of one look at each example and, if there are several, those of their votes and mean scores.
+def figures(y: Classes, views: Sequence[Scores], *, every: bool = True) -> dict[str, float]:
+    """The figures of one view at each example and, if there are several, those of their votes and mean scores.
 
     Args:
         y: True classes.
-        looks: Scores of each look.
-        every: One look is the mean over all of them; the first otherwise.
+        views: Scores of each look.
+        every: One view is the mean over all of them; the first otherwise.
     """
-    classes = looks[0].shape[1]
-    single = looks if every else looks[:1]
-    found = metrics(np.tile(y, len(single)), np.concatenate([look.argmax(1) for look in single]), classes)
-    if len(looks) > 1:
-        for way, taken in (("votes", vote(looks)), ("scores", average_scores(looks))):
+    classes = views[0].shape[1]
+    single = views if every else views[:1]
+    found = metrics(np.tile(y, len(single)), np.concatenate([view.argmax(1) for view in single]), classes)
+    if len(views) > 1:
+        for way, taken in (("votes", vote(views)), ("scores", average_scores(views))):
             found |= {f"{name}_{way}": value for name, value in metrics(y, taken, classes).items()}
     return found
 

@@ -34,7 +34,7 @@ class Schedule:
 
     Attributes:
         epochs: Passes over the training data.
-        rate: Learning rate at first.
+        learning_rate: Initial learning rate.
         drops: Epochs after which the rate is multiplied by `factor`.
         factor: See `drops`.
         momentum: Of the gradients (the authors' code).
@@ -42,15 +42,15 @@ class Schedule:
     """
 
     epochs: int
-    rate: float
+    learning_rate: float
     drops: tuple[int, ...] = ()
     factor: float = 0.1
     momentum: float = 0.9
     weight_decay: float = 5e-4
 
-    def rate_at(self, epoch: int) -> float:
+    def learning_rate_at(self, epoch: int) -> float:
         """The learning rate of an epoch, counted from 0."""
-        return self.rate * self.factor ** sum(epoch >= drop for drop in self.drops)
+        return self.learning_rate * self.factor ** sum(epoch >= drop for drop in self.drops)
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Step:
     epoch: int
     batch: int
     loss: float
-    rate: float
+    learning_rate: float
     figure: float
     count: float
     last: bool
@@ -103,7 +103,7 @@ class Training:
         s = self.schedule
         self._joined = parallel.joined(self.network)
         self.optimizer = torch.optim.SGD(
-            self.network.parameters(), lr=s.rate, momentum=s.momentum, weight_decay=s.weight_decay, fused=True
+            self.network.parameters(), lr=s.learning_rate, momentum=s.momentum, weight_decay=s.weight_decay, fused=True
         )
 
     @property
@@ -135,7 +135,7 @@ class Training:
         self.epoch, self.batch, self.seed = position["epoch"], position["batch"], position["seed"]
 
     def _step(self, sample: Sample, batches: int) -> Step:
-        epoch, batch, rate = self.epoch, self.batch, self.schedule.rate_at(self.epoch)
+        epoch, batch, rate = self.epoch, self.batch, self.schedule.learning_rate_at(self.epoch)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
         if not self._joined.training:

@@ -10,6 +10,7 @@ from edgecond.files import whole
 from edgecond.report.contents import Contents
 from edgecond.report.page import plotly_script, ReportError
 from edgecond.runs.model import Learnable, Model
+from edgecond.runs.run import with_present_names
 
 __all__ = ["FILE", "LOG", "ReportError", "write"]
 
@@ -39,13 +40,14 @@ def history(run: Path) -> list[dict[str, float]]:
     """The figures of each epoch, from the log of a run."""
     path = run / LOG
     try:
-        epochs = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+        epochs = with_present_names([json.loads(line) for line in path.read_text("utf-8").splitlines()])
     except (FileNotFoundError, NotADirectoryError):
         raise ReportError(
             f"a run has a log of its epochs, {path}: there is none. Name the directory that `edgecond train` wrote to."
         ) from None
     except (OSError, ValueError) as error:
         raise ReportError(f"{path} must be a line of JSON for each epoch: it cannot be read ({error}).") from error
-    if not epochs or not all(isinstance(epoch, dict) and {"epoch", "loss", "rate"} <= epoch.keys() for epoch in epochs):
-        raise ReportError(f"{path} must tell epoch, loss and rate of at least one epoch, and of each.")
+    needed = {"epoch", "loss", "learning_rate"}
+    if not epochs or not all(isinstance(epoch, dict) and needed <= epoch.keys() for epoch in epochs):
+        raise ReportError(f"{path} must give epoch, loss and learning rate of at least one epoch, and of each.")
     return epochs

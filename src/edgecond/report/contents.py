@@ -31,7 +31,7 @@ _NAMES = {
     "mae": "Mean absolute error",
     "r2": "R²",
     "mse": "Mean squared error",
-    "rate": "Learning rate",
+    "learning_rate": "Learning rate",
 }
 
 
@@ -56,7 +56,7 @@ class Contents:
 
     @cached_property
     def predicted(self) -> evaluation.Classes:
-        """The class that most looks favour."""
+        """The class that most views favour."""
         return evaluation.vote(self.scores)
 
     def html(self) -> str:
@@ -69,28 +69,28 @@ class Contents:
 
     def _outcomes(self) -> list[str]:
         match self.model.recipe.task:
-            case "answers":
+            case "multilabel":
                 return answers(self.model, self.test, np.mean(self.scores, axis=0))
-            case "quantities":
+            case "regression":
                 return quantities(self.model, self.test, np.mean(self.scores, axis=0))
-            case "vertices":
+            case "segmentation":
                 return self._classes("vertices")
         return [*self._classes(), self._mistakes()]
 
     def _headline(self) -> str:
         found = self.model.figures_of(self.scores, self.test.ys.numpy())
-        if self.model.recipe.task != "classes":
+        if self.model.recipe.task != "classification":
             named = [(_NAMES[name], f"{value:.4g}") for name, value in found.items()]
             return section("Figures", f"On {len(self.test):,} test examples.", cards(named))
         legacy = ["f1_legacy"] if self.model.recipe.dataset == "sydney" else []  # where the paper gives it
         names = ("accuracy", "f1", *legacy, "class_accuracy")
         shown = [(_NAMES[name], f"{percent(found[name])} %") for name in names]
         shown.append(("Accuracy while learning", f"{percent(self.history[-1]['accuracy'])} %"))
-        parts, looks = [cards(shown)], len(self.scores)
-        if looks > 1:
+        parts, views = [cards(shown)], len(self.scores)
+        if views > 1:
             ends = ("", "_votes", "_scores")
             rows = [[_NAMES[name], *(percent(found[name + end]) for end in ends)] for name in names]
-            parts.append(table(["In per cent", "One look", f"Votes of {looks}", f"Scores of {looks}"], rows))
+            parts.append(table(["In per cent", "One view", f"Votes of {views}", f"Scores of {views}"], rows))
         lead = f"On {len(self.test):,} test examples of {len(self.model.classes)} classes, none of them learned from."
         return section("Figures", lead, *parts)
 
@@ -111,7 +111,7 @@ class Contents:
         y, predicted = y[known], self.predicted[known]
         counts = evaluation.confusion(y, predicted, len(classes))
         panel = Panel(confusion(counts, classes), f"Test {what} by true class (row) and the class they were taken for.")
-        looks = f"the one that most of {len(self.scores)} looks favour" if len(self.scores) > 1 else "the likeliest"
+        views = f"the one that most of {len(self.scores)} views favour" if len(self.scores) > 1 else "the likeliest"
         every = precision_recall_fscore_support(y, predicted, labels=range(len(classes)), zero_division=0)
         rows = [
             [name, *map(percent, (precision, recall, f1)), f"{count:,}"]
@@ -119,7 +119,7 @@ class Contents:
         ]
         lead = f"Precision, recall and their harmonic mean, F1, of each class in per cent, and its test {what}."
         return [
-            section("Confusion", f"The class that {what} are taken for is {looks}.", figures([panel], wide=True)),
+            section("Confusion", f"The class that {what} are taken for is {views}.", figures([panel], wide=True)),
             section("Classes", lead, table(["Class", "Precision", "Recall", "F1", "Count"], rows)),
         ]
 
@@ -157,7 +157,7 @@ class Contents:
             if not len(small):
                 return ""
             number = int(small[-1])
-            panels = drawings.graph_levels(made.look(test, 0, 1).sample([number], 0).pyramid)
+            panels = drawings.graph_levels(made.view(test, 0, 1).sample([number], 0).pyramid)
             how = "Levels come of Kron reduction; thick lines have more than the median weight of their level."
         name = seen.called(test, number)
         lead = f"A test example{f' ({name})' if name else ''} on all levels. {how}"

@@ -46,7 +46,7 @@ class Picture:
 def curve(history: Sequence[Mapping[str, float]], name: str) -> Figure:
     """A figure of every epoch: shares in per cent, and a rate that drops by powers of ten on their scale."""
     values = [epoch[name] for epoch in history]
-    share, steps = name == "accuracy", name == "rate"
+    share, steps = name == "accuracy", name == "learning_rate"
     vertical: dict[str, Any] = {"automargin": True, "rangemode": "tozero", "nticks": 6}
     if share:
         vertical |= {"range": [0, 1.02], "tickformat": ".0%"}

@@ -106,7 +106,7 @@ def _of_all(shown: int, count: int) -> str:
 
 def _per_label(model: Model, examples: GraphExamples) -> list[Panel]:
     few = examples.take(range(min(len(examples), 64)))
-    source = model.preparation.look(few, 0, 1)
+    source = model.preparation.view(few, 0, 1)
     labels = source.sample(range(len(few)), 0).pyramid.graphs[0].labels
     rows, counts = common(labels)
     filters = theta(model, rows)

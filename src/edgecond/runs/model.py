@@ -89,7 +89,7 @@ class Model:
                 f"{outputs or 'none'}. End it with FC({len(classes)})."
             )
         made = preparation(recipe, examples, progress, passing)
-        sample = made.look(examples, 0, 1).sample([0], 0)
+        sample = made.view(examples, 0, 1).sample([0], 0)
         widths = _widths(sample)
         with seeded(seed, torch.device("cpu")):
             network = _network(recipe, widths)
@@ -99,7 +99,7 @@ class Model:
     def batches(self, examples: Learnable, seed: int, share: tuple[int, int] = (0, 1)) -> Batches:
         """What to learn from: the examples in random order, changed or expanded where the recipe says so."""
         recipe, source = self.recipe, self.preparation.training(examples, seed)
-        batches = Batches(source, recipe.train.batch, seed=seed, share=share)
+        batches = Batches(source, recipe.train.batch_size, seed=seed, share=share)
         if len(source) < 2 * len(batches) and sum(isinstance(layer, FC) for layer in recipe.network) > 1:
             raise RecipeError(
                 f"batch normalisation after FC needs two examples or more in a batch: {len(source)} examples in "
@@ -114,18 +114,18 @@ class Model:
         return replace(self, preparation=replace(self.preparation, passing=True))
 
     def scores(
-        self, examples: Learnable | Sequence[tuple[Cloud, int]], looks: int | None = None
+        self, examples: Learnable | Sequence[tuple[Cloud, int]], views: int | None = None
     ) -> list[evaluation.Scores]:
-        """What the network says of each example, in several looks: those of the recipe by default.
+        """What the network says of each example, in several views: those of the recipe by default.
 
         A network that classifies vertices has a row for each point of each cloud, one cloud after the other, or for
         each vertex of each graph.
         """
-        looks = self.recipe.looks if looks is None else looks
+        views = self.recipe.views if views is None else views
         found = []
-        for look in range(looks):
-            source = self.preparation.look(examples, look, looks)
-            batches = Batches(source, self.recipe.train.batch, shuffle=False)
+        for view in range(views):
+            source = self.preparation.view(examples, view, views)
+            batches = Batches(source, self.recipe.train.batch_size, shuffle=False)
             fitting = map(self._fitting, batches.epoch(0))
             found.append(evaluation.predict(self.network, fitting, self.objective)[0])
         return found
@@ -142,23 +142,23 @@ class Model:
             )
         return sample
 
-    def figures(self, examples: Learnable, looks: int | None = None) -> dict[str, float]:
-        """The figures of the paper's tables, with votes and mean scores over looks where there are several.
+    def figures(self, examples: Learnable, views: int | None = None) -> dict[str, float]:
+        """The figures of the paper's tables, with votes and mean scores over views where there are several.
 
-        One look is the mean over orientations of a cloud, with which the paper expands the test set (Section 4.2), and
+        One view is the mean over orientations of a cloud, with which the paper expands the test set (Section 4.2), and
         the first sparsification of a graph (Section 4.3).
         """
-        return self.figures_of(self.scores(examples, looks), examples.ys.numpy())
+        return self.figures_of(self.scores(examples, views), examples.ys.numpy())
 
     def figures_of(self, scores: Sequence[evaluation.Scores], y: NDArray[Any]) -> dict[str, float]:
         """The same, where the scores of each look are known."""
         evaluation.check_finite(scores)
         match self.recipe.task:
-            case "answers":
+            case "multilabel":
                 return evaluation.answers(y, np.mean(scores, axis=0))
-            case "quantities":
+            case "regression":
                 return evaluation.errors(y, np.mean(scores, axis=0))
-            case "vertices":
+            case "segmentation":
                 return evaluation.vertices(y, np.mean(scores, axis=0))
         return evaluation.figures(y, scores, every=self.recipe.input is not None)
 
@@ -279,28 +279,28 @@ def _with_weights(recipe: Recipe, widths: tuple[int, tuple[int, ...]], weights: 
 def _told_objective(recipe: Recipe, about: _About) -> Objective:
     kind, outputs = _OBJECTIVES[recipe.task], len(about.classes)
     names = {field.name for field in fields(kind)}
-    if not about.objective.keys() <= names or (recipe.task == "quantities" and about.objective.keys() != names):
+    if not about.objective.keys() <= names or (recipe.task == "regression" and about.objective.keys() != names):
         found = ", ".join(about.objective)[:60] or "nothing"
         raise ValueError(f"the objective of {recipe.task} is told by {', '.join(names) or 'nothing'}: got {found}.")
     for name, numbers in about.objective.items():
-        if len(numbers) not in ({outputs} if recipe.task == "quantities" else {0, outputs}):
+        if len(numbers) not in ({outputs} if recipe.task == "regression" else {0, outputs}):
             raise ValueError(f"the objective has a {name} for each of {outputs} outputs: got {len(numbers)}.")
     return kind(**about.objective)
 
 
 _OBJECTIVES: dict[str, type[Objective]] = {
-    "classes": OneClass,
-    "vertices": OneClass,
-    "answers": YesOrNo,
-    "quantities": Quantities,
+    "classification": OneClass,
+    "segmentation": OneClass,
+    "multilabel": YesOrNo,
+    "regression": Quantities,
 }
 
 
 def _objective(recipe: Recipe, examples: Learnable) -> Objective:
     match recipe.task:
-        case "quantities":
+        case "regression":
             return standardised(examples.ys)
-        case "answers":
+        case "multilabel":
             return YesOrNo()
     return balanced(examples.ys, len(examples.classes)) if recipe.balanced else OneClass()
 

@@ -36,7 +36,7 @@ def columns(model: Model, every: bool = False, ply: Path | None = None) -> list[
         return ["file", "written"]
     of_graph = ["row", "smiles"] if _of_molecules(model) else ["graph"]
     place = ["file", *([] if model.recipe.input else of_graph), *_parts(model)]
-    if model.recipe.task in ("answers", "quantities"):
+    if model.recipe.task in ("multilabel", "regression"):
         return [*place, *model.classes]
     return [*place, "class", "probability", *([f"p({name})" for name in model.classes] if every else [])]
 
@@ -45,7 +45,7 @@ def predictions(
     model: Model,
     files: Sequence[Path],
     *,
-    looks: int | None = None,
+    views: int | None = None,
     column: str | None = None,
     every: bool = False,
     ply: Path | None = None,
@@ -59,7 +59,7 @@ def predictions(
     Args:
         model: Trained.
         files: Clouds, meshes or directories of them; tables of molecules; folders or zip files of graphs.
-        looks: At each example, of which the outputs are averaged: orientations of a cloud, 1 by default, or
+        views: At each example, of which the outputs are averaged: orientations of a cloud, 1 by default, or
             sparsifications of a graph, all by default.
         column: Of the SMILES in a table.
         every: Tell the probability of every class.
@@ -68,11 +68,11 @@ def predictions(
         progress: Called with the number of examples that are done and, where it is known, of all.
     """
     if model.recipe.input is not None:
-        found = _clouds(model, files, looks or 1, report, progress)
+        found = _clouds(model, files, views or 1, report, progress)
     elif _of_molecules(model):
-        found = _molecules(model.passing(), files, looks, column, report, progress)
+        found = _molecules(model.passing(), files, views, column, report, progress)
     else:
-        found = _graphs(model.passing(), files, looks, report, progress)
+        found = _graphs(model.passing(), files, views, report, progress)
     written: dict[Path, Path] = {}
     for place, output in found:
         path = place["file"]
@@ -89,7 +89,7 @@ def predictions(
 
 def _parts(model: Model) -> list[str]:
     """What is classified in an example instead of the whole."""
-    if model.recipe.task != "vertices":
+    if model.recipe.task != "segmentation":
         return []
     return ["point"] if model.recipe.input else ["vertex"]
 
@@ -97,7 +97,7 @@ def _parts(model: Model) -> list[str]:
 def _told(model: Model, output: Scores, every: bool) -> Row:
     """The class and its probability, or a number for each question or quantity."""
     numbers = [round(float(value), 6) for value in output]
-    if model.recipe.task in ("answers", "quantities"):
+    if model.recipe.task in ("multilabel", "regression"):
         return dict(zip(model.classes, numbers, strict=True))
     likely = {"class": model.classes[output.argmax()], "probability": max(numbers)}
     return likely | ({f"p({name})": p for name, p in zip(model.classes, numbers, strict=True)} if every else {})
@@ -132,10 +132,10 @@ def _write_ply(model: Model, path: Path, outputs: Scores, to: Path) -> None:
     write_whole(to, formats_ply.write(columns, () if numbered else named))
 
 
-def _clouds(model: Model, files: Sequence[Path], looks: int, report: Report, progress: Progress) -> Placed:
+def _clouds(model: Model, files: Sequence[Path], views: int, report: Report, progress: Progress) -> Placed:
     """What is said of each cloud in the files, or of all of its points."""
     paths = [path for given in files for path in _listed(given, report)]
-    size = min(model.recipe.train.batch, MOST_CLOUDS)
+    size = min(model.recipe.train.batch_size, MOST_CLOUDS)
     for start in range(0, len(paths), size):
         read: list[tuple[Path, Cloud]] = []
         for path in paths[start : start + size]:
@@ -143,7 +143,7 @@ def _clouds(model: Model, files: Sequence[Path], looks: int, report: Report, pro
                 read.append((path, _cloud(model, path)))
             except DataError as error:
                 report(str(error))
-        for path, output in _scored(model, read, looks, report):
+        for path, output in _scored(model, read, views, report):
             yield {"file": path}, output
         progress(min(start + size, len(paths)), len(paths))
 
@@ -160,7 +160,7 @@ def _listed(given: Path, report: Report) -> list[Path]:
 def _cloud(model: Model, path: Path) -> Cloud:
     if model.recipe.input and model.recipe.input.edges == "mesh":
         return to_mesh(read_surface(path), model.recipe.options.get("columns", ()), path)
-    how: dict[str, Any] = {"count": None} if model.recipe.task == "vertices" else {}  # all points, not a sample
+    how: dict[str, Any] = {"count": None} if model.recipe.task == "segmentation" else {}  # all points, not a sample
     if model.recipe.dataset == "folder":
         return to_cloud(read_points(path, **how), model.recipe.options.get("columns", ()), path)
     cloud = read_cloud(path, model.widths[0], **how)
@@ -173,19 +173,19 @@ def _of_shapes(model: Model) -> bool:
 
 
 def _scored(
-    model: Model, read: Sequence[tuple[Path, Cloud]], looks: int, report: Report
+    model: Model, read: Sequence[tuple[Path, Cloud]], views: int, report: Report
 ) -> Iterator[tuple[Path, Scores]]:
     """What is said of each cloud; if the batch has one of which no graph can be made, each is looked at alone."""
     try:
-        outputs = np.mean(model.scores([(cloud, 0) for _, cloud in read], looks), axis=0) if read else ()
+        outputs = np.mean(model.scores([(cloud, 0) for _, cloud in read], views), axis=0) if read else ()
     except ValueError as error:
         if len(read) > 1:
             for one in read:
-                yield from _scored(model, [one], looks, report)
+                yield from _scored(model, [one], views, report)
         else:
             report(f"{_text(read[0][0])} cannot be taken as a graph: {error}")
         return
-    if model.recipe.task == "vertices":
+    if model.recipe.task == "segmentation":
         outputs = np.split(outputs, np.cumsum([len(cloud) for _, cloud in read])[:-1]) if read else ()
     yield from zip((path for path, _ in read), outputs, strict=True)
 
@@ -198,7 +198,7 @@ def _of_molecules(model: Model) -> bool:
 
 
 def _molecules(
-    model: Model, files: Sequence[Path], looks: int | None, column: str | None, report: Report, progress: Progress
+    model: Model, files: Sequence[Path], views: int | None, column: str | None, report: Report, progress: Progress
 ) -> Placed:
     done = 0
     for path in files:
@@ -206,7 +206,7 @@ def _molecules(
             for found in smiles.iterate(path, smiles=column, size=MOST_GRAPHS):
                 for row, sentence in found.skipped:
                     report(f"{path}, row {row}: {sentence}")
-                outputs = _outputs(model, found.graphs, looks)
+                outputs = _outputs(model, found.graphs, views)
                 for row, text, output in zip(found.rows.tolist(), found.smiles, outputs, strict=True):
                     yield {"file": path, "row": row, "smiles": text}, output
                 done += len(found) + len(found.skipped)
@@ -215,7 +215,7 @@ def _molecules(
             report(str(error))
 
 
-def _graphs(model: Model, files: Sequence[Path], looks: int | None, report: Report, progress: Progress) -> Placed:
+def _graphs(model: Model, files: Sequence[Path], views: int | None, report: Report, progress: Progress) -> Placed:
     assert isinstance(model.preparation, GraphPreparation)
     if (known := model.preparation.expected()) is None:
         raise DataError(
@@ -225,7 +225,7 @@ def _graphs(model: Model, files: Sequence[Path], looks: int | None, report: Repo
     done = 0
     for path in files:
         try:
-            for number, output in _of_file(model, path, known, looks, report):
+            for number, output in _of_file(model, path, known, views, report):
                 yield {"file": path, "graph": number}, output
                 done += 1
                 progress(done, None)
@@ -234,7 +234,7 @@ def _graphs(model: Model, files: Sequence[Path], looks: int | None, report: Repo
 
 
 def _of_file(
-    model: Model, path: Path, known: Graphs, looks: int | None, report: Report
+    model: Model, path: Path, known: Graphs, views: int | None, report: Report
 ) -> Iterator[tuple[int, Scores]]:
     """Number of each graph, from 1, and what is said of it."""
     if path.suffix.lower() == ".safetensors":
@@ -246,16 +246,16 @@ def _of_file(
             report(f"{path}, graph {number + 1}: {sentence}")
     for start in range(0, len(graphs), MOST_GRAPHS):
         some = numbers[start : start + MOST_GRAPHS]
-        outputs = _outputs(model, graphs.take(range(start, start + len(some))), looks)
+        outputs = _outputs(model, graphs.take(range(start, start + len(some))), views)
         yield from zip((some + 1).tolist(), outputs, strict=True)
 
 
-def _outputs(model: Model, graphs: Graphs, looks: int | None) -> Sequence[Scores]:
+def _outputs(model: Model, graphs: Graphs, views: int | None) -> Sequence[Scores]:
     """What is said of each graph, or of all of its vertices."""
     if not len(graphs):
         return ()
-    outputs = np.mean(model.scores(GraphExamples(graphs, np.arange(len(graphs))), looks), axis=0)
-    return np.split(outputs, graphs.vertex_pointer[1:-1]) if model.recipe.task == "vertices" else outputs
+    outputs = np.mean(model.scores(GraphExamples(graphs, np.arange(len(graphs))), views), axis=0)
+    return np.split(outputs, graphs.vertex_pointer[1:-1]) if model.recipe.task == "segmentation" else outputs
 
 
 def _text(path: Path) -> str:

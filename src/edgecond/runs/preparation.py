@@ -41,8 +41,8 @@ class Preparation(Protocol):
     def training(self, examples: Any, seed: int, /) -> Source:
         """Samples to learn from: changed at random, or expanded, where the recipe says so."""
 
-    def look(self, examples: Any, number: int, looks: int, /) -> Source:
-        """Samples to predict from: one of several looks at each example."""
+    def view(self, examples: Any, number: int, views: int, /) -> Source:
+        """Samples to predict from: one of several views at each example."""
 
 
 def preparation(
@@ -106,7 +106,7 @@ def _check_vocabulary(tensors: Mapping[str, Tensor]) -> None:
 
 @dataclass(frozen=True, eq=False)
 class CloudPreparation:
-    """Clouds are augmented for training, and turned about the up-axis for looks (Sections 3.4 and 4.2)."""
+    """Clouds are augmented for training, and turned about the up-axis for views (Sections 3.4 and 4.2)."""
 
     recipe: Recipe
     builder: Builder
@@ -135,8 +135,8 @@ class CloudPreparation:
         vary = None if change == none else partial(augment, **change.model_dump())
         return CloudSource(examples, self.builder, vary, seed)
 
-    def look(self, examples: Examples | PointExamples | Sequence[tuple[Cloud, int]], number: int, looks: int) -> Source:
-        return CloudSource(examples, self.builder, partial(_turned, turn=number, turns=looks))
+    def view(self, examples: Examples | PointExamples | Sequence[tuple[Cloud, int]], number: int, views: int) -> Source:
+        return CloudSource(examples, self.builder, partial(_turned, turn=number, turns=views))
 
 
 def unseen(done: int, total: int) -> None:
@@ -173,11 +173,11 @@ class GraphPreparation:
     def training(self, examples: GraphExamples, seed: int) -> Source:
         return self._source(examples, range(self.recipe.sparsifications))
 
-    def look(self, examples: GraphExamples, number: int, looks: int) -> Source:
-        if looks > self.recipe.sparsifications:
+    def view(self, examples: GraphExamples, number: int, views: int) -> Source:
+        if views > self.recipe.sparsifications:
             raise DataError(
                 f"a graph has {self.recipe.sparsifications} sparsifications to look at in {self.recipe.name}: "
-                f"got {looks} looks. Ask for at most as many."
+                f"got {views} views. Ask for at most as many."
             )
         return self._source(examples, range(number, number + 1))
 

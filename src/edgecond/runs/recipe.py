@@ -38,7 +38,27 @@ def _architecture(value: Any) -> Any:
     return Architecture(value) if isinstance(value, str) else value
 
 
+_FORMER_TASKS = {
+    "classes": "classification",
+    "answers": "multilabel",
+    "quantities": "regression",
+    "vertices": "segmentation",
+}
+
+
+def _task(value: Any) -> Any:
+    """The name of a task, which model files had other names for before."""
+    return _FORMER_TASKS.get(value, value) if isinstance(value, str) else value
+
+
 Number = Annotated[float, BeforeValidator(_number)]
+
+
+def _renamed(content: Any, names: Mapping[str, str]) -> Any:
+    """The same table with other names of its settings."""
+    if not isinstance(content, Mapping):
+        return content
+    return {names.get(name, name): value for name, value in content.items()}
 
 
 class _Part(BaseModel):
@@ -60,11 +80,17 @@ class Train(_Part):
     """Stochastic gradient descent: see `edgecond.nn.training.Schedule`."""
 
     epochs: int = Field(gt=0)
-    batch: int = Field(gt=0)
-    rate: float = Field(gt=0)
+    batch_size: int = Field(gt=0)
+    learning_rate: float = Field(gt=0)
     drops: tuple[int, ...] = ()
     momentum: float = Field(default=0.9, ge=0, lt=1)
     weight_decay: float = Field(default=5e-4, ge=0)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_format_1(cls, content: Any) -> Any:
+        """Accept the names that model files and checkpoints had before."""
+        return _renamed(content, {"batch": "batch_size", "rate": "learning_rate"})
 
 
 class Augment(_Part):
@@ -133,7 +159,9 @@ class Recipe(_Part):
     labels: str = "cartesian+spherical"
     attributes: bool = False
     standardised: bool = False
-    task: Literal["classes", "answers", "quantities", "vertices"] = "classes"
+    task: Annotated[Literal["classification", "multilabel", "regression", "segmentation"], BeforeValidator(_task)] = (
+        "classification"
+    )
     balanced: bool = False
     hidden: tuple[PositiveInt, ...] = (16, 32)
     radius_scale: float = Field(default=1.0, gt=0)
@@ -148,15 +176,15 @@ class Recipe(_Part):
 
     @model_validator(mode="after")
     def _holds_together(self) -> Self:
-        if (self.task == "vertices") != self.network.per_vertex:
+        if (self.task == "segmentation") != self.network.per_vertex:
             raise ValueError(
-                f"the task is vertices where the network has V, and nowhere else: got the task {self.task} for "
+                f"the task is segmentation where the network has V, and nowhere else: got the task {self.task} for "
                 f"{self.network}"
             )
         return self
 
     @property
-    def looks(self) -> int:
+    def views(self) -> int:
         """At each test example."""
         return self.sparsifications if self.input is None else self.orientations
 
@@ -198,7 +226,7 @@ def find(name: str) -> Recipe:
 
 
 def changed(recipe: Recipe, changes: Mapping[str, Any]) -> Recipe:
-    """The same with other settings, by their names: `{"train.rate": 0.05, "labels": "cartesian"}`."""
+    """The same with other settings, by their names: `{"train.learning_rate": 0.05, "labels": "cartesian"}`."""
     content = recipe.model_dump(mode="json", exclude={"paper"})
     known = {name: (table, key) for name, table, key in _dotted(content)}
     for name, value in changes.items():
@@ -231,14 +259,14 @@ def varied(recipe: Recipe, changes: Mapping[str, Any]) -> Recipe:
 def written(changes: Sequence[str]) -> dict[str, Any]:
     """Settings as people write them, NAME=VALUE: the value is that of TOML, or else a text.
 
-    >>> written(["train.rate=0.05", "hidden=[64]", "labels=cartesian"])
-    {'train.rate': 0.05, 'hidden': [64], 'labels': 'cartesian'}
+    >>> written(["train.learning_rate=0.05", "hidden=[64]", "labels=cartesian"])
+    {'train.learning_rate': 0.05, 'hidden': [64], 'labels': 'cartesian'}
     """
     found: dict[str, Any] = {}
     for change in changes:
         name, equals, value = change.partition("=")
         if not equals:
-            raise RecipeError(f"a setting is written NAME=VALUE, as train.rate=0.05: got {change!r}.")
+            raise RecipeError(f"a setting is written NAME=VALUE, as train.learning_rate=0.05: got {change!r}.")
         try:
             found[name.strip()] = tomllib.loads(f"value = {value}")["value"]
         except tomllib.TOMLDecodeError:

@@ -121,22 +121,23 @@ class Run:
         if missing := [name for name in (*KEPT, "position") if name not in about]:
             raise CheckpointError(
                 f"{self.checkpoint} must be the checkpoint of a run: it lacks {', '.join(missing)}. "
-                "Name another directory, or begin anew with --anew."
+                "Name another directory, or start again with --restart."
             )
         if (held := _completed(about["settings"])) != self.settings:
             differs = _difference(held, self.settings)
             raise CheckpointError(
                 f"{self.directory} must hold a run of the same settings: it differs in {differs}. "
-                "Name another directory, or begin anew with --anew."
+                "Name another directory, or start again with --restart."
             )
         position, epochs = about["position"], self.training.schedule.epochs
         if (begun := position["epoch"] + (position["batch"] > 0)) > epochs:
             raise CheckpointError(
                 f"{self.directory} must hold a run of at most {epochs} epochs: it has begun epoch {begun}. "
-                "Ask for as many, name another directory, or begin anew with --anew."
+                "Ask for as many, name another directory, or start again with --restart."
             )
         self.training.restore(tensors, position)
-        self.seconds, self.history, self.sums = about["seconds"], about["history"], about["sums"]
+        self.seconds, self.sums = about["seconds"], about["sums"]
+        self.history = with_present_names(about["history"])
 
     def learn(self, batches: Ahead, observe: Observer) -> None:
         """To the end of the schedule, saving from time to time."""
@@ -167,7 +168,7 @@ class Run:
         loss, figure, count = self.sums
         known = count or 1.0
         means = {"loss": loss / known, self.training.objective.figure: figure / known}
-        about = {"rate": step.rate, "seconds": round(self.seconds, 1)}
+        about = {"learning_rate": step.learning_rate, "seconds": round(self.seconds, 1)}
         self.history.append({"epoch": step.epoch + 1, **means, **about})
         self.sums = [0.0, 0.0, 0.0]
         self._log()
@@ -177,6 +178,16 @@ class Run:
         lines = "".join(json.dumps(epoch) + "\n" for epoch in self.history)
         if self.directory is not None and parallel.rank() == 0:
             write_whole(self.directory / "log.jsonl", lines.encode())
+
+
+def with_present_names(history: list[Any]) -> list[Any]:
+    """Return the epochs of a log, in which the learning rate was called `rate` before."""
+    return [
+        {"learning_rate" if name == "rate" else name: value for name, value in epoch.items()}
+        if isinstance(epoch, dict)
+        else epoch
+        for epoch in history
+    ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,7 +213,7 @@ def train(
     directory: Path | None,
     epochs: int | None = None,
     workers: int = 0,
-    anew: bool = False,
+    restart: bool = False,
     observe: Observer = lambda step, batches, epochs: True,
     progress: Progress = unseen,
     parts: tuple[Learnable, Learnable] | None = None,
@@ -217,7 +228,7 @@ def train(
         directory: Of checkpoint, log and model; none to keep nothing, not even the pyramids of graphs.
         epochs: Instead of the recipe's.
         workers: Processes that build batches ahead.
-        anew: Begin from the beginning, whatever is in the directory.
+        restart: Begin from the beginning, whatever is in the directory.
         observe: Called after every step; the run stops, saved, when it returns False.
         progress: Called while the pyramids of graphs are computed.
         parts: Training and test examples instead of those that the recipe names.
@@ -229,10 +240,12 @@ def train(
     model.network.to(device or parallel.device())
     batches = model.batches(examples, seed, (parallel.rank(), parallel.ranks()))
     how = recipe.train
-    schedule = Schedule(epochs or how.epochs, how.rate, how.drops, momentum=how.momentum, weight_decay=how.weight_decay)
+    schedule = Schedule(
+        epochs or how.epochs, how.learning_rate, how.drops, momentum=how.momentum, weight_decay=how.weight_decay
+    )
     made_of = {"recipe": settings(recipe), "data": examples.digest, "fold": fold, "seed": seed}
     run = Run(directory, made_of, Training(model.network, schedule, seed, objective=model.objective))
-    if directory is not None and not anew:
+    if directory is not None and not restart:
         run.take_up()
     run.learn(Ahead(batches, workers), observe)
     model.about.update(fold=fold, epochs=schedule.epochs)

@@ -138,7 +138,9 @@ def read(
     train, test = _learnable(path, found)
     recipe = changed(of_length(found.recipe, epochs), settings or {})
     said = [*found.said, f"{len(train)} to learn from, {len(test)} to test", f"network: {recipe.network}"]
-    said.append(f"{recipe.train.epochs} epochs, batches of {recipe.train.batch}, rate {recipe.train.rate:g}")
+    said.append(
+        f"{recipe.train.epochs} epochs, batches of {recipe.train.batch_size}, rate {recipe.train.learning_rate:g}"
+    )
     if recipe.balanced:
         said.append("rare classes count as much as frequent ones")
     return Own(recipe, found.parts, tuple(said))
@@ -152,7 +154,7 @@ def _learnable(path: Path, found: Own) -> tuple[Learnable, Learnable]:
             f"{path} must be divided into examples to learn from and examples to test: got {len(train)} and "
             f"{len(test)}. Divide it in another way."
         )
-    occurring = {*train.ys.tolist(), *test.ys.tolist()} if found.recipe.task == "classes" else ()
+    occurring = {*train.ys.tolist(), *test.ys.tolist()} if found.recipe.task == "classification" else ()
     if len(occurring) == 1:
         raise DataError(
             f"{path} must have two or more classes to tell apart: all examples are of the class "
@@ -235,7 +237,7 @@ def _batch(path: Path, vertices: str | None, division: Division) -> Own:
     if found.vertex_ys is not None:
         every = np.arange(len(found.graphs))
         whole = GraphExamples(found.graphs, every, outcomes=found.vertex_classes, vertex_ys=found.vertex_ys)
-        predicted, task = f"{vertices} of {len(whole.ys):,} vertices: {_counted(whole)}", "vertices"
+        predicted, task = f"{vertices} of {len(whole.ys):,} vertices: {_counted(whole)}", "segmentation"
     elif found.target_names:
         whole, task = examples_of(found, str(path))
         predicted = f"{', '.join(found.target_names)} ({task})"
@@ -291,19 +293,21 @@ def examples_of(found: Targeted, where: str) -> tuple[GraphExamples, str]:
             f"got {', '.join(f'{name} ({task})' for name, task in told)}. Train a network for each kind."
         )
     if kinds == {"regression"}:
-        return GraphExamples(found.graphs, every, found.targets, found.target_names), "quantities"
+        return GraphExamples(found.graphs, every, found.targets, found.target_names), "regression"
     if len(found.target_names) > 1:
-        return GraphExamples(found.graphs, every, found.targets, found.target_names), "answers"
+        return GraphExamples(found.graphs, every, found.targets, found.target_names), "multilabel"
     ys, names = found.targets[:, 0], found.classes[0]
     if np.isnan(ys).any():
         raise DataError(f"{where}, {found.without_class(int(np.isnan(ys).argmax()))}")
     graphs = replace(found.graphs, ys=ys.astype(np.int64), classes=np.arange(len(names)))
-    return GraphExamples(graphs, every, None, names), "classes"
+    return GraphExamples(graphs, every, None, names), "classification"
 
 
 def _strata(examples: GraphExamples, task: str) -> tuple[np.ndarray, Sequence[str]]:
     """The classes to spread evenly, and their names; all alike where there are none."""
-    return (examples.ys.numpy(), examples.classes) if task == "classes" else (np.zeros(len(examples), np.int64), ())
+    return (
+        (examples.ys.numpy(), examples.classes) if task == "classification" else (np.zeros(len(examples), np.int64), ())
+    )
 
 
 def _name(path: Path) -> str:

@@ -26,7 +26,7 @@ UNBALANCED = 3.0
 
 
 def for_clouds(
-    name: str, examples: Examples | PointExamples, spacing: float, task: str = "classes", **about: Any
+    name: str, examples: Examples | PointExamples, spacing: float, task: str = "classification", **about: Any
 ) -> Recipe:
     """What to train on clouds; where points are classified, with V in place of global pooling.
 
@@ -41,7 +41,7 @@ def for_clouds(
     assert row.input is not None
     unit, ys = spacing / row.input.resolution, examples.ys.numpy()
     per_vertex = isinstance(examples, PointExamples)
-    task = "vertices" if per_vertex else task
+    task = "segmentation" if per_vertex else task
     batch = int(np.clip(POINTS * len(examples) // len(ys), 1, BATCH)) if per_vertex else BATCH
     epochs = int(np.clip(STEPS * batch // len(examples), 50, 250))
     return _like(
@@ -50,14 +50,19 @@ def for_clouds(
         task=task,
         network=_network(row.network, len(examples.classes), unit, per_vertex),
         input=Input(resolution=row.input.resolution * unit, radius=row.input.radius * unit),
-        balanced=task in ("classes", "vertices") and _unbalanced(ys[ys >= 0]),
-        train=Train(epochs=epochs, batch=batch, rate=_rate(row, task), drops=(int(0.6 * epochs), int(0.9 * epochs))),
+        balanced=task in ("classification", "segmentation") and _unbalanced(ys[ys >= 0]),
+        train=Train(
+            epochs=epochs,
+            batch_size=batch,
+            learning_rate=_rate(row, task),
+            drops=(int(0.6 * epochs), int(0.9 * epochs)),
+        ),
         orientations=1,
         **about,
     )
 
 
-def for_graphs(name: str, examples: GraphExamples, task: str = "classes", *, dataset: str) -> Recipe:
+def for_graphs(name: str, examples: GraphExamples, task: str = "classification", *, dataset: str) -> Recipe:
     """What to train on general graphs.
 
     Args:
@@ -71,17 +76,17 @@ def for_graphs(name: str, examples: GraphExamples, task: str = "classes", *, dat
         row,
         name=name,
         task=task,
-        network=_network(row.network, len(examples.classes), per_vertex=task == "vertices"),
-        balanced=task in ("classes", "vertices") and _unbalanced(ys[ys >= 0]),
+        network=_network(row.network, len(examples.classes), per_vertex=task == "segmentation"),
+        balanced=task in ("classification", "segmentation") and _unbalanced(ys[ys >= 0]),
         attributes=graphs.vertex_attributes.shape[1] + graphs.edge_attributes.shape[1] > 0,
-        train=row.train.model_copy(update={"rate": _rate(row, task)}),
+        train=row.train.model_copy(update={"learning_rate": _rate(row, task)}),
         dataset=dataset,
         standardised=dataset != "smiles",
     )
 
 
 def _rate(row: Recipe, task: str) -> float:
-    return QUANTITIES_RATE if task == "quantities" else row.train.rate
+    return QUANTITIES_RATE if task == "regression" else row.train.learning_rate
 
 
 def of_length(recipe: Recipe, epochs: int | None) -> Recipe:

@@ -22,7 +22,6 @@ from typer.testing import CliRunner
 from edgecond.cli import app
 from edgecond.nn.checkpoint import load_checkpoint, save_checkpoint
 from edgecond.nn.training import Training
-from edgecond.runs.model import settings
 from edgecond.runs.recipe import find, Train
 from edgecond.runs.run import Ahead, Interrupted, train
 
@@ -55,7 +54,7 @@ experiment.train(
 def start(directory: Path, workers: int = 0, threads: int = 1) -> subprocess.Popen[str]:
     # Two threads that wait for each other by spinning take half as long again where other tests want the cores.
     environment = {**os.environ, "OMP_NUM_THREADS": str(threads), "OMP_WAIT_POLICY": "passive"}
-    command = [sys.executable, "-c", LEARN, json.dumps(settings(SIX_EPOCHS)), str(directory), str(workers)]
+    command = [sys.executable, "-c", LEARN, json.dumps(SIX_EPOCHS.settings()), str(directory), str(workers)]
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
 
 

@@ -12,9 +12,10 @@ from edgecond.data import datasets
 from edgecond.errors import CheckpointError
 from edgecond.nn import checkpoint
 from edgecond.nn.checkpoint import load_checkpoint, save_checkpoint
+from edgecond.paper.records import reproduce
 from edgecond.runs.model import Model
-from edgecond.runs.recipe import changed, find, read
-from edgecond.runs.run import Interrupted, reproduce, train
+from edgecond.runs.recipe import find, read, with_settings
+from edgecond.runs.run import Interrupted, train
 from tests.sentences import refused
 
 RECIPE = """
@@ -136,7 +137,7 @@ def test_a_run_of_other_settings_is_refused_and_kept(recipe, tmp_path, change, s
     before = (tmp_path / "checkpoint.safetensors").read_bytes()
 
     with refused(
-        f"{tmp_path} must hold a run of the same settings: it differs in {difference}. "
+        f"{tmp_path} must hold a run with the same settings: it differs in {difference}. "
         "Name another directory, or start again with --restart.",
         CheckpointError,
     ):
@@ -155,7 +156,7 @@ def test_a_checkpoint_without_a_setting_that_came_later_is_taken_up(recipe, tmp_
 
     assert train(recipe, directory=tmp_path / "old", epochs=2).history[-1]["loss"] == whole.history[-1]["loss"]
     with pytest.raises(CheckpointError, match="it differs in the recipe's train"):
-        train(changed(recipe, {"train.momentum": 0.5}), directory=tmp_path / "old", epochs=2)
+        train(with_settings(recipe, {"train.momentum": 0.5}), directory=tmp_path / "old", epochs=2)
 
 
 def test_a_checkpoint_whose_settings_are_none_is_refused_with_what_differs(recipe, tmp_path):
@@ -172,7 +173,7 @@ def test_momentum_and_weight_decay_are_those_of_the_recipe(recipe, tmp_path):
     """The first step is w - rate (g + decay w): two that differ in decay alone are rate decay w apart."""
     steps = {}
     for decay in (0.0, 0.25):
-        given = changed(recipe, {"train.momentum": 0.0, "train.weight_decay": decay})
+        given = with_settings(recipe, {"train.momentum": 0.0, "train.weight_decay": decay})
         with pytest.raises(Interrupted):
             train(given, directory=tmp_path / str(decay), observe=Watch(stop=(0, 0)))
         steps[decay], _ = load_checkpoint(tmp_path / str(decay) / "checkpoint.safetensors")

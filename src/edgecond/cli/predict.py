@@ -1,0 +1,104 @@
+"""The verb that predicts, for one file or thousands, a batch at a time."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, TextIO
+
+import typer
+
+from edgecond.cli._app import app
+from edgecond.cli.console import counting, users_errors
+
+
+@app.command()
+def predict(
+    model: Annotated[Path, typer.Argument(help="A model file, or the directory of a run.")],
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Clouds or meshes, or directories of them; for molecules, CSV files; for graphs, folders or zips of "
+            "TU files, or the tensors of PyG batches."
+        ),
+    ],
+    views: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Number of views whose outputs are averaged: orientations of a cloud, 1 by default, or "
+            "sparsifications of a graph, all by default.",
+        ),
+    ] = None,
+    smiles: Annotated[str | None, typer.Option(help="Column of the SMILES in a CSV.")] = None,
+    probabilities: Annotated[
+        bool, typer.Option("--probabilities", help="Write the probability of every class.")
+    ] = False,
+    lines: Annotated[bool, typer.Option("--json", help="Write JSON lines instead of CSV.")] = False,
+    out: Annotated[Path | None, typer.Option(help="The file to write instead of stdout, whole or not at all.")] = None,
+    ply: Annotated[
+        Path | None,
+        typer.Option(help="Where points are classified: directory for a PLY file of each cloud with its classes."),
+    ] = None,
+) -> None:
+    """Predict the class or the numbers of each cloud, molecule or graph, as CSV. Only a batch is in memory.
+
+    Where points or vertices have predictions there is a row for each, or with --ply a file for each cloud.
+
+    Files that cannot be read are reported and left out, and the exit status is then 1.
+
+    Example: edgecond predict runs/demo runs/demo/examples/*.npy
+    """
+    import csv
+    import json
+
+    from edgecond.runs.model import Model
+    from edgecond.runs.prediction import columns, predictions
+
+    unread = 0
+
+    def report(sentence: str) -> None:
+        nonlocal unread
+        unread += 1
+        typer.echo(sentence, err=True)
+
+    with users_errors():
+        loaded = Model.load(model)
+        hidden = out is None and sys.stdout.isatty()  # rows that run over the terminal are progress enough
+        with _written_to(out) as stream, counting(loaded.recipe.name, seen=not hidden) as progress:
+            writer = csv.DictWriter(stream, columns(loaded, probabilities, ply), lineterminator="\n")
+            if not lines:
+                writer.writeheader()
+            for row in predictions(
+                loaded,
+                files,
+                views=views,
+                smiles=smiles,
+                probabilities=probabilities,
+                ply=ply,
+                report=report,
+                progress=progress,
+            ):
+                if lines:
+                    stream.write(json.dumps(row, ensure_ascii=False) + "\n")
+                else:
+                    writer.writerow(row)
+    if unread:
+        raise typer.Exit(1)
+
+
+@contextmanager
+def _written_to(out: Path | None) -> Iterator[TextIO]:
+    if out is None:
+        yield sys.stdout
+        return
+    import io
+
+    from edgecond.files import whole
+
+    with whole(out) as file:
+        text = io.TextIOWrapper(file, "utf-8", newline="")
+        yield text
+        text.detach()  # which writes what is left, and leaves the file open

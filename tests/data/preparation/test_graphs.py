@@ -1,0 +1,72 @@
+"""What a recipe makes of examples: attributes in units that were learned, and kept with the model."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+
+from edgecond.data.formats import batch
+from edgecond.data.graphs import GraphExamples
+from edgecond.data.preparation import GraphPreparation, SampleSettings
+from edgecond.notation import Architecture
+
+
+SETTINGS = SampleSettings(
+    "pairs", Architecture("C(4)-MP-C(4)-GAP-FC(1)"), "given", sparsifications=2, attributes=True, standardised=True
+)
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EDGECOND_CACHE", str(tmp_path))
+
+
+def examples() -> GraphExamples:
+    """Three pairs of vertices with attributes 0, 10, ..., 50, and edges with 7 everywhere."""
+    edges, constant = np.array([[0, 1], [1, 0]]), np.array([7.0, 7.0])
+    graphs = [
+        SimpleNamespace(edge_index=edges, num_nodes=2, x=np.array([20.0 * g, 20.0 * g + 10]), edge_attr=constant)
+        for g in range(3)
+    ]
+    found = batch.packed(graphs, ys=np.array([0, 1, 0]))
+    return GraphExamples(found.graphs, np.arange(3), found.targets, found.target_names)
+
+
+def test_attributes_are_in_units_of_the_training_graphs():
+    """Of 0, 10, 20 and 30 the mean is 15 and the deviation the root of 125; what is constant has the scale 1."""
+    train, test = examples().take([0, 1]), examples().take([2])
+
+    made = GraphPreparation.fit(SETTINGS, train)
+    sample = made.view(test, 0, 1).sample([0], 0)
+
+    assert sample.x[:, 1].tolist() == pytest.approx([25 / 125**0.5, 35 / 125**0.5])
+    ends = sample.pyramid.graphs[0]
+    inner = ends.source != ends.target
+    assert ends.labels.values[inner][:, 2].tolist() == [0, 0]  # 7 less the mean of 7
+
+
+def test_the_units_are_restored_from_the_file():
+    made = GraphPreparation.fit(SETTINGS, examples())
+
+    again = GraphPreparation.restore(SETTINGS, dict(made.tensors))
+
+    one, two = (part.view(examples(), 0, 1).sample([0, 1, 2], 0).x for part in (made, again))
+    torch.testing.assert_close(one, two, rtol=0, atol=0)
+
+
+def test_pyramids_that_are_not_kept_are_forgotten_when_others_are_asked_for_and_do_not_travel():
+    """A service that predicts all day must not grow, and a model that is sent away stays small."""
+    made = GraphPreparation.fit(SETTINGS, examples(), transient=True)
+    other = batch.packed([SimpleNamespace(edge_index=np.array([[0, 1], [1, 0]]), num_nodes=2, x=np.array([1.0, 2.5]))])
+
+    made.view(examples(), 0, 1)
+    made.view(GraphExamples(other.graphs, np.arange(1)), 0, 1)
+
+    assert made._pyramids == {}
+    assert made._last[0] is other.graphs
+    assert pickle.loads(pickle.dumps(made))._last == []

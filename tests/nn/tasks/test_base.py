@@ -1,0 +1,67 @@
+"""What holds for every task: shares of a batch add up, files bring a task back, and its network fits it."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from edgecond.errors import RecipeError
+from edgecond.nn import tasks
+from edgecond.nn.tasks import Classification
+from edgecond.nn.tasks.multilabel import Multilabel
+from edgecond.nn.tasks.regression import Regression
+from edgecond.notation import Architecture
+
+NAN = float("nan")
+TASKS = [
+    Multilabel(),
+    Regression((0.0,), (1.0,)),
+    Classification(),
+    Classification.fit(torch.tensor([0, 1]), 2, balanced=True),
+]
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_shares_of_a_batch_add_up_to_it_even_if_one_has_no_targets(task):
+    """Several processes have a share each (torchrun)."""
+    classes = isinstance(task, Classification)
+    scores = torch.randn(6, 2 if classes else 1, generator=torch.Generator().manual_seed(0))
+    y = torch.tensor([-1, -1, -1, 0, 1, 1]) if classes else torch.tensor([NAN, NAN, NAN, 0, 1, 1])[:, None]
+
+    whole, parts = task.loss(scores, y), [task.loss(scores[r], y[r]) for r in ([0, 1, 2], [3, 4, 5])]
+
+    assert [float(number) for number in parts[0]] == [0, 0, 0, 0]
+    for total, *of_shares in zip(whole, *parts, strict=True):
+        assert float(sum(of_shares)) == pytest.approx(float(total))
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_file_brings_a_task_back(task):
+    outputs = len(next(iter(task.parameters.values()), ())) or 2
+
+    assert type(task).restore(task.parameters, outputs) == task
+
+
+@pytest.mark.parametrize(
+    ("task", "parameters", "message"),
+    [
+        ("classification", {"mean": (1.0,)}, "the parameters of classification are weights: found mean"),
+        ("classification", {"weights": (1.0,)}, "weights must have a number for each of 2 outputs"),
+        ("regression", {"mean": (1.0, 2.0)}, "the parameters of regression are mean, scale: found mean"),
+        ("regression", {"mean": (1.0,), "scale": (1.0,)}, "mean must have a number for each of 2 outputs"),
+    ],
+)
+def test_parameters_that_do_not_fit_are_refused(task, parameters, message):
+    with pytest.raises(ValueError, match=message):
+        tasks.find(task).restore(parameters, 2)
+
+
+@pytest.mark.parametrize("name", tasks.TASKS)
+def test_a_network_must_predict_for_what_the_task_is_about(name):
+    task = tasks.find(name)
+    graph, vertex = Architecture("C(4)-GAP-FC(2)"), Architecture("C(4)-V-FC(2)")
+    right, wrong = (vertex, graph) if task.per_vertex else (graph, vertex)
+
+    task.check_network(right)
+    with pytest.raises(RecipeError, match=f"a network for {name} must predict for each"):
+        task.check_network(wrong)

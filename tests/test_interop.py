@@ -296,7 +296,7 @@ class TestNetworkX:
                 lambda *_: float("nan"),
                 {},
                 "labels must be finite: found [nan] in row 0. "
-                "A spherical angle of a zero offset is the usual cause; set it to 0.",
+                "The usual cause is the angle of a zero offset in spherical coordinates; set it to 0.",
             ),
         ],
     )

@@ -9,8 +9,7 @@ import pytest
 import torch
 
 from edgecond.data.augment import augment, jittered, orientation, rotated, thinned
-from edgecond.graph import Cloud
-from edgecond.graph.mesh import Mesh
+from edgecond.graph import Cloud, Mesh
 from tests.meshes import BOX, mesh_of
 from tests.sentences import refused
 

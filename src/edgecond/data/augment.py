@@ -8,8 +8,7 @@ from math import ceil, cos, pi, sin
 import numpy as np
 import torch
 
-from edgecond.graph import Cloud
-from edgecond.graph.mesh import Mesh
+from edgecond.graph import Cloud, Mesh
 
 
 def rotated(cloud: Cloud, angle: float) -> Cloud:

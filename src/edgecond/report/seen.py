@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from edgecond.data.graphs import GraphExamples
-from edgecond.graph.mesh import Mesh
+from edgecond.graph import Mesh
 from edgecond.report import drawings
 from edgecond.report.figures import Panel, Picture
 from edgecond.report.molecules import molecule

@@ -12,8 +12,7 @@ from scipy.sparse.csgraph import connected_components
 
 from edgecond.data.pyramid.meshes import contracted, mesh_pyramid
 from edgecond.data.pyramid.surface import edges_of
-from edgecond.graph import Cloud
-from edgecond.graph.mesh import Mesh
+from edgecond.graph import Cloud, Mesh
 from tests.meshes import BOX, mesh_of, sheet, SPHERE, TORUS
 from tests.sentences import refused
 

@@ -12,8 +12,7 @@ from edgecond.data.augment import augment
 from edgecond.data.labels import distinct_offsets, label_edges, LABELLINGS
 from edgecond.data.pyramid import cloud_pyramid, levels_of
 from edgecond.data.samples.clouds import build, Builder, CloudSource
-from edgecond.graph import Cloud, collate, Graph
-from edgecond.graph.mesh import Mesh
+from edgecond.graph import Cloud, collate, Graph, Mesh
 from edgecond.nn.network import Network
 from edgecond.notation import Architecture
 from tests.meshes import BOX, mesh_of, SPHERE, TORUS

@@ -17,8 +17,7 @@ from scipy.sparse.csgraph import connected_components
 from edgecond.data.pyramid import batch_of, Level, Levels, Resolutions, signal_of, strided_level, tensor
 from edgecond.data.pyramid.surface import distinct, edges_of, normals, split
 from edgecond.data.pyramid.voxelgrid import mean, positive_octant, single, voxel_grid, Voxels
-from edgecond.graph import Cloud
-from edgecond.graph.mesh import Mesh
+from edgecond.graph import Cloud, Mesh
 
 
 def mesh_pyramid(meshes: Sequence[Cloud], resolutions: Resolutions, *, strided: bool = False) -> Levels:

@@ -11,12 +11,11 @@ import numpy as np
 
 from edgecond.data import folder, segmented
 from edgecond.data.archives import is_archive
-from edgecond.data.datasets.splits import stratified_folds
 from edgecond.data.examples import PointExamples
 from edgecond.data.formats import batch, smiles, tu
 from edgecond.data.formats.columns import Task
 from edgecond.data.graphs import GraphExamples, Graphs
-from edgecond.data.splits import group_folds, scaffold_split
+from edgecond.data.splits import group_folds, scaffold_split, stratified_folds
 from edgecond.errors import DataError
 from edgecond.runs.model import Learnable
 from edgecond.runs.own.settings import for_clouds, for_graphs, of_length

@@ -58,9 +58,7 @@ def test_committed_folds_are_files_of_the_package(name: str):
 
 
 @pytest.mark.parametrize("text", ["01234\n56789\n", "x" * 188, ""])
-def test_committed_folds_of_other_data_are_an_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
-):
+def test_committed_folds_of_other_data_are_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str):
     path = tmp_path / "folds" / "mutag.txt"
     path.parent.mkdir()
     path.write_text(text)
@@ -171,9 +169,9 @@ def test_folds_of_dgcnn_may_be_packed_with_the_paths_of_their_repository(folder:
 
 
 def test_an_unknown_split_is_an_error_that_lists_the_known_ones():
-    with refused("nci1 has no split 'fare': did you mean fair?", DataError):
+    with pytest.raises(DataError, match=r"(?i)nci1 has no split 'fare'.*did you mean fair\?"):
         train_test("nci1", "fare", 0)
-    with refused("nci1 has no split 'x': there are stratified, dgcnn, fair, fair-selection.", DataError):
+    with pytest.raises(DataError, match=r"nci1 has no split 'x'.*stratified, dgcnn, fair, fair-selection"):
         train_test("nci1", "x", 0)
     with pytest.raises(DataError, match="nci1, enzymes and dd only: got nci109"):
         train_test("nci109", "fair-selection", 0)

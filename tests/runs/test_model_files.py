@@ -129,7 +129,7 @@ def test_a_file_of_the_first_format_still_tells_shapes_apart():
         (recipe(labels="os.system"), "a labelling is one of"),
         (recipe(network="X(3)"), "a layer is one of C"),
         (recipe(network=["C", 3]), "network: Input should be an instance of Architecture"),
-        (recipe(network="C(4)-MP-C(6)-GMP-FC(6)"), "a pooling of point clouds needs a resolution and a radius"),
+        (recipe(network="C(4)-MP-C(6)-GMP-FC(6)"), "a pooling layer for point clouds needs a resolution and a radius"),
         (recipe(network="C(4)-MP(0.5,1)-C(6)-GMP"), "tells None classes apart"),
         (recipe(network="C(4)-MP(0.5,1)-C(6)-GMP-FC(6)-FC(6)"), "has weights .*, which are missing"),
         (recipe(hidden=[4, -1]), "hidden.1: Input should be greater than 0"),

@@ -108,7 +108,7 @@ def test_data_that_cannot_be_learned_are_answered_by_a_sentence(words: list[str]
         ),
         (
             "labels=given",
-            "the settings of shapes must hold together: a labelling is one of cartesian+spherical, cartesian, "
+            "the settings of shapes must hold together: a labelling must be one of cartesian+spherical, cartesian, "
             "spherical, irz-all, irz-cylindrical, irz-spherical, distance, none, one-hot: got 'given'.",
         ),
         (

@@ -126,7 +126,7 @@ def test_a_file_of_the_first_format_still_tells_shapes_apart():
         (recipe(task="os.system"), "task: Input should be 'classes', 'answers', 'quantities' or 'vertices'"),
         (recipe(task="quantities"), "the objective of quantities is told by (mean, scale|scale, mean): got weights"),
         (recipe(dataset="folder", options={"columns": 5}), "must be a list of names"),
-        (recipe(labels="os.system"), "a labelling is one of"),
+        (recipe(labels="os.system"), "a labelling must be one of"),
         (recipe(network="X(3)"), "a layer is one of C"),
         (recipe(network=["C", 3]), "network: Input should be an instance of Architecture"),
         (recipe(network="C(4)-MP-C(6)-GMP-FC(6)"), "a pooling layer for point clouds needs a resolution and a radius"),

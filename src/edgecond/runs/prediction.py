@@ -241,7 +241,7 @@ def _of_file(
         graphs = batch.read(path, like=known).graphs
         numbers = np.arange(len(graphs))
     else:
-        graphs, numbers, unknown = tu.read(path, classes=False).in_terms_of(known)
+        graphs, numbers, unknown = tu.read(path, classes=False).relabelled(known)
         for number, sentence in unknown:
             report(f"{path}, graph {number + 1}: {sentence}")
     for start in range(0, len(graphs), MOST_GRAPHS):

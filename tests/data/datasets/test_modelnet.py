@@ -98,25 +98,6 @@ def test_the_local_copy_is_complete(real: Callable[[str], Path]):
     )
 
 
-@pytest.mark.parametrize(
-    ("name", "vertices", "triangles"),
-    [
-        ("bathtub_0001.off", 3514, 3546),
-        ("bathtub_0002.off", 700, 664),
-        ("bed_0001.crlf.off", 2095, 1807),
-        ("stool_0002.off", 547, 344),
-        ("bathtub_0137.glued-header.reconstructed.off", 216, 183),
-    ],
-)
-def test_meshes_of_modelnet_are_read(real: Callable[[str], Path], name: str, vertices: int, triangles: int):
-    """Counts from the headers of the files."""
-    path = real(f"modelnet/off-samples/{name}")
-
-    mesh = read_off(path.read_bytes(), path)
-
-    assert [len(part) for part in mesh] == [vertices, triangles]
-
-
 @pytest.mark.parametrize("name", ["bathtub_0001", "bathtub_0002"])
 def test_sampled_points_have_the_distribution_of_the_stored_points(real: Callable[[str], Path], load: Any, name: str):
     """In two samples of one surface, nearest neighbours are as far apart between the samples as within one."""
@@ -231,61 +212,6 @@ def test_a_damaged_list_of_duplicates_is_an_error(folder: Path):
 
 
 # Meshes
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        SQUARE,
-        SQUARE.replace(b"OFF\n", b"OFF"),
-        SQUARE.replace(b"OFF\n", b"OFF "),
-        SQUARE.replace(b"\n", b"\r\n"),
-        b"# a comment\n" + SQUARE.replace(b"\n3 0 1 2", b"\n\n# another\n3 0 1 2 # and one more"),
-        SQUARE.replace(b"3 0 1 2\n", b"3 0 1 2 0.5 0.5 0.5\n"),
-        SQUARE.replace(b"4 2 0", b"4 1 0").replace(b"3 0 1 2\n3 0 2 3", b"4 0 1 2 3"),
-    ],
-    ids=["plain", "glued", "one line", "CRLF", "comments", "colours", "polygon"],
-)
-def test_a_square_is_two_triangles_however_it_is_written(data: bytes):
-    vertices, triangles = read_off(data)
-
-    assert vertices.tolist() == [[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]]
-    assert triangles.tolist() == [[0, 1, 2], [0, 2, 3]]
-
-
-@pytest.mark.parametrize(
-    ("data", "sentence"),
-    [
-        (b"ply\n", "a.off is no OFF file: it must begin with OFF."),
-        (b"", "a.off is no OFF file: it must begin with OFF."),
-        (SQUARE[:-8], "a.off is cut short: 4 vertices and 2 faces need 6 lines, and it has 5."),
-        (SQUARE.replace(b"1 1 0", b"1 nan 0"), "a.off must hold finite numbers: vertex 2 is at [1.0, nan, 0.0]."),
-        (SQUARE.replace(b"3 0 2 3", b"3 0 2 4"), "a.off must number vertices from 0 to 3: a face has vertex 4."),
-        (SQUARE.replace(b"3 0 2 3", b"3 0 -2 3"), "a.off must number vertices from 0 to 3: a face has vertex -2."),
-        (
-            SQUARE.replace(b"3 0 2 3", b"9 0 2 3"),
-            "a.off is no OFF file that can be read: a face has fewer corners than it promises.",
-        ),
-    ],
-)
-def test_a_mesh_that_is_not_what_it_should_be_is_a_sentence(data: bytes, sentence: str):
-    with refused(sentence, DataError):
-        read_off(data, "a.off")
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        b"OFF\n",
-        b"OFF\na b c\n",
-        SQUARE.replace(b"1 1 0", b"1 x 0"),
-        SQUARE.replace(b"3 0 2 3", b"4 0 1 2 99999999999999999999"),
-        SQUARE.replace(b"4 2 0", b"-4 2 0"),
-    ],
-)
-def test_words_where_numbers_should_be_are_a_sentence(data: bytes):
-    with pytest.raises(DataError, match=r"^a\.off is no OFF file that can be read: "):
-        read_off(data, "a.off")
 
 
 def meshes(path: Path, *names: str) -> Path:

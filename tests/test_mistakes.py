@@ -108,13 +108,13 @@ def test_data_that_cannot_be_learned_are_answered_by_a_sentence(words: list[str]
         ),
         (
             "labels=given",
-            "the settings of shapes must hold together: a labelling is one of cartesian+spherical, cartesian, "
+            "the settings of shapes must hold together: a labelling must be one of cartesian+spherical, cartesian, "
             "spherical, irz-all, irz-cylindrical, irz-spherical, distance, none, one-hot: got 'given'.",
         ),
         (
             "network=C(4)-MP-GAP-FC(2)",
-            "the settings of shapes must hold together: a pooling of point clouds needs a resolution and a radius: got "
-            "MP. Write it as in MP(0.25,0.5).",
+            "the settings of shapes must hold together: a pooling layer for point clouds needs a resolution and a "
+            "radius: got MP. Write it as in MP(0.25,0.5).",
         ),
         (
             "train.learning_rate=fast",
@@ -124,7 +124,7 @@ def test_data_that_cannot_be_learned_are_answered_by_a_sentence(words: list[str]
         ("hidden=16", "the settings of shapes must hold together: hidden: Input should be a valid tuple: got 16."),
         (
             "input.edges=mesh",
-            "a graph along edges needs meshes: got a cloud, which has none. Read the files as meshes.",
+            "a mesh pyramid needs meshes: got a cloud, which has no edges. Read the files as meshes.",
         ),
     ],
 )
@@ -172,7 +172,7 @@ def test_a_stray_point_in_a_cloud_to_learn_from_is_answered_by_a_sentence(tmp_pa
 
     answer = edgecond("train", tmp_path / "shapes", *SMALL, "--set", "input.resolution=0.1", "--out", tmp_path / "run")
 
-    assert sentence_of(answer).endswith("Choose a coarser one, or remove stray points.")
+    assert sentence_of(answer).endswith("Choose a coarser resolution, or remove stray points.")
 
 
 @pytest.fixture(scope="module")

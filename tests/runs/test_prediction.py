@@ -251,16 +251,16 @@ def test_labels_of_new_graphs_have_the_numbers_that_were_learned(graphs: tuple[P
     [
         (
             {"node_labels": "7\n8\n7\n9\n5\n5\n"},
-            "graph 1: it has the vertex label 8, which was not among those learned.",
+            "graph 1: it has the vertex label 8, which is not in the training data.",
         ),
         (
             {"edge_labels": "30\n20\n10\n11\n30\n20\n10\n11\n"},
-            "graph 2: it has the edge label 11, which was not among those learned.",
+            "graph 2: it has the edge label 11, which is not in the training data.",
         ),
-        ({"node_labels": None}, "must have vertex labels, as what was learned: it has none."),
-        ({"edge_labels": None}, "must have edge labels, as what was learned: it has none."),
-        ({"node_attributes": None}, "must have 2 vertex attributes, as what was learned: it has 0."),
-        ({"edge_attributes": None}, "must have 1 edge attributes, as what was learned: it has 0."),
+        ({"node_labels": None}, "must have vertex labels, like the training data: it has none."),
+        ({"edge_labels": None}, "must have edge labels, like the training data: it has none."),
+        ({"node_attributes": None}, "must have 2 vertex attributes, like the training data: it has 0."),
+        ({"edge_attributes": None}, "must have 1 edge attributes, like the training data: it has 0."),
         ({"A": "1, 9\n"}, "line 1 must join two of the vertices 1 to 6"),
     ],
 )

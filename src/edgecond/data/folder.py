@@ -17,8 +17,7 @@ from edgecond.data.formats.surface import areas
 from edgecond.data.points import Columns, to_cloud, to_mesh
 from edgecond.errors import DataError
 from edgecond.files import digest, Progress, sha256
-from edgecond.graph import Cloud
-from edgecond.graph.mesh import Mesh
+from edgecond.graph import Cloud, Mesh
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,8 +17,7 @@ from edgecond.data.formats import MESHES, Points, read_points, Surface
 from edgecond.data.formats.table import unnamed
 from edgecond.errors import DataError
 from edgecond.files import digest, sha256
-from edgecond.graph import Cloud
-from edgecond.graph.mesh import Mesh
+from edgecond.graph import Cloud, Mesh
 
 FAR = 1000  # times its size, and a cloud loses ten of the 24 bits of single precision to the way there
 

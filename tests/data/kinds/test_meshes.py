@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from edgecond.cli import app
 from edgecond.data.folder import surface_spacing
 from edgecond.errors import DataError
-from edgecond.graph.mesh import Mesh
+from edgecond.graph import Mesh
 from edgecond.report.contents import Contents
 from edgecond.runs import user_data
 from edgecond.runs.model import Model

@@ -15,7 +15,6 @@ from edgecond.data.graphs import GraphExamples
 from edgecond.data.preparation import GraphPreparation, SampleSettings
 from edgecond.notation import Architecture
 
-
 SETTINGS = SampleSettings(
     "pairs", Architecture("C(4)-MP-C(4)-GAP-FC(1)"), "given", sparsifications=2, attributes=True, standardised=True
 )

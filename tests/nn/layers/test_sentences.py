@@ -111,7 +111,7 @@ class TestSentences:
             (
                 (torch.full((2, M), N), torch.zeros(M, S)),
                 "source must number vertices from 0 to 8: found 9. "
-                "Count the vertices that have no edge, too, or set num_sources for a bipartite graph.",
+                "Count vertices without edges too, or set num_sources for a bipartite graph.",
             ),
             (
                 (torch.zeros(2, M, dtype=torch.long), torch.zeros(M - 1, S)),
@@ -120,13 +120,13 @@ class TestSentences:
             ),
             (
                 (torch.zeros(2, M, dtype=torch.long), torch.zeros(M)),
-                "labels are rows of real numbers, a tensor of shape (edges, s): "
+                "labels must be a floating-point tensor of shape (edges, s): "
                 "got (30,) of torch.float32. A scalar per edge needs values[:, None].",
             ),
             (
                 (torch.zeros(2, M, dtype=torch.long), torch.full((M, S), torch.nan)),
                 "labels must be finite: found [nan, nan, nan, nan] in row 0. "
-                "A spherical angle of a zero offset is the usual cause; set it to 0.",
+                "The usual cause is the angle of a zero offset in spherical coordinates; set it to 0.",
             ),
         ],
     )

@@ -9,10 +9,12 @@ import torch
 from edgecond.graph import collate
 from edgecond.nn.checkpoint import load_checkpoint, save_checkpoint
 from edgecond.nn.network import Network
+from edgecond.nn.optimizers import OPTIMIZERS, SGD
 from edgecond.nn.training import mix, NonFiniteLossError, Schedule, Training
 from tests.pyramids import random_samples
 
 WRITTEN = "C(4)-MP(1,2)-C(4)-GAP-FC(8)-D(0.5)-FC(3)"
+PAPER = SGD()
 
 
 class Batches:
@@ -30,10 +32,10 @@ class Batches:
             yield collate([self.samples[i] for i in order[4 * (position % 3) :][:4]])
 
 
-def training(epochs=4, seed=0, **options):
+def training(epochs=4, seed=0, learning_rate=0.1, drops=(2,), optimizer=PAPER):
     torch.manual_seed(seed)
     network = Network(WRITTEN, 2, 3, hidden=(4,))
-    return Training(network, Schedule(epochs, options.pop("rate", 0.1), options.pop("drops", (2,)), **options), seed)
+    return Training(network, Schedule(epochs, learning_rate, drops), seed, optimizer=optimizer)
 
 
 def weights(run):
@@ -91,16 +93,18 @@ def test_training_leaves_the_global_random_state_alone():
     assert torch.equal(torch.rand(1), expected)
 
 
-@pytest.mark.parametrize("done", [1, 3, 7])
-def test_a_run_interrupted_after_any_step_ends_in_the_same_bits(tmp_path, done):
-    """Mid-epoch (1, 7) and between epochs (3)."""
-    whole = training()
+@pytest.mark.parametrize("name", OPTIMIZERS)
+@pytest.mark.parametrize("done", range(12))
+def test_a_run_interrupted_after_any_step_ends_in_the_same_bits(tmp_path, name, done):
+    """Before the first step, within each of the four epochs, and between them."""
+    optimizer = OPTIMIZERS[name]()
+    whole = training(optimizer=optimizer)
     list(whole.steps(Batches()))
-    first = training()
+    first = training(optimizer=optimizer)
     list(islice(first.steps(Batches()), done))
     save_checkpoint(tmp_path / "c", *first.state())
 
-    second = training(seed=9)  # other weights, all replaced
+    second = training(seed=9, optimizer=optimizer)  # other weights, all replaced
     second.restore(*load_checkpoint(tmp_path / "c"))
     list(second.steps(Batches()))
 
@@ -113,7 +117,7 @@ def test_the_loss_goes_down():
 
     The mean over the last 20 epochs, as single steps depend on what is dropped; guessing has the loss log 3.
     """
-    run = training(epochs=60, rate=0.05, drops=(50,))
+    run = training(epochs=60, learning_rate=0.05, drops=(50,))
     losses = [step.loss for step in run.steps(Batches())]
 
     assert sum(losses[:3]) / 3 == pytest.approx(log(3), abs=0.3)
@@ -131,7 +135,7 @@ def test_a_loss_that_is_not_finite_stops_with_its_batch_named():
 
 def test_a_batch_of_which_nothing_is_known_teaches_nothing():
     """No loss and no gradient; without weight decay, the weights stay."""
-    run = training(epochs=1, weight_decay=0.0)
+    run = training(epochs=1, optimizer=SGD(weight_decay=0.0))
     before = {name: parameter.clone() for name, parameter in run.network.named_parameters()}
     batches = Batches()
     for sample in batches.samples:

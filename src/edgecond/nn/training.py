@@ -14,6 +14,7 @@ from torch import nn, Tensor
 from edgecond.graph import Sample
 from edgecond.nn import parallel
 from edgecond.nn.objective import Objective, ONE_CLASS
+from edgecond.nn.optimizers import Optimizer, SGD
 
 
 class Batches(Protocol):
@@ -37,16 +38,12 @@ class Schedule:
         learning_rate: Initial learning rate.
         drops: Epochs after which the rate is multiplied by `factor`.
         factor: See `drops`.
-        momentum: Of the gradients (the authors' code).
-        weight_decay: Of all parameters (the authors' code).
     """
 
     epochs: int
     learning_rate: float
     drops: tuple[int, ...] = ()
     factor: float = 0.1
-    momentum: float = 0.9
-    weight_decay: float = 5e-4
 
     def learning_rate_at(self, epoch: int) -> float:
         """The learning rate of an epoch, counted from 0."""
@@ -75,19 +72,20 @@ class NonFiniteLossError(ArithmeticError):
 
 @dataclass(eq=False)
 class Training:
-    """A network on its way: after every step its state can be saved, and taken up again bit by bit.
+    """A network in training, whose state can be saved after every step and resumed bit by bit.
 
-    Randomness (dropout) is a function of seed, epoch and batch alone, so the state is the network, the momenta and
-    the position. Processes that torchrun started train as one: each is given its share of a batch, and all make the
-    step that one process would make with the whole.
+    Randomness (dropout) is a function of seed, epoch and batch alone, so the state is the network, the tensors of the
+    optimizer and the position. Processes that torchrun started train as one: each gets its share of a batch, and
+    together they take the step that one process would take with the whole batch.
 
     Attributes:
-        network: From signal and pyramid to scores of classes.
-        schedule: How long and how fast.
-        seed: Of everything random.
-        epoch: The epoch of the next step.
-        batch: The batch of the next step.
-        objective: What is learned.
+        network: Module from signal and pyramid to the scores of the classes.
+        schedule: Number of epochs, and the learning rate of each step.
+        seed: Random seed.
+        epoch: Epoch of the next step, from 0.
+        batch: Batch of the next step, from 0.
+        objective: The loss, and the metric beside it.
+        optimizer: Settings of the optimizer.
     """
 
     network: nn.Module
@@ -96,47 +94,39 @@ class Training:
     epoch: int = 0
     batch: int = 0
     objective: Objective = ONE_CLASS
-    optimizer: torch.optim.SGD = field(init=False)
+    optimizer: Optimizer = SGD()  # noqa: RUF009 (immutable)
+    _descent: torch.optim.Optimizer = field(init=False, repr=False)
     _joined: nn.Module = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        s = self.schedule
         self._joined = parallel.joined(self.network)
-        self.optimizer = torch.optim.SGD(
-            self.network.parameters(), lr=s.learning_rate, momentum=s.momentum, weight_decay=s.weight_decay, fused=True
-        )
+        self._descent = self.optimizer.build(self.network.parameters(), self.schedule.learning_rate)
 
     @property
     def finished(self) -> bool:
         return self.epoch >= self.schedule.epochs
 
     def steps(self, batches: Batches) -> Iterator[Step]:
-        """Learn, one step at a time, from the current position to the end of the schedule."""
+        """Train one step at a time, from the current position to the end of the schedule."""
         for sample in batches.run(self.epoch, self.batch, self.schedule.epochs):
             yield self._step(sample, len(batches))
 
     def state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
-        """All tensors, and the position."""
+        """Return all tensors by name, and the position."""
         tensors = {f"network.{name}": value for name, value in self.network.state_dict().items()}
-        for name, parameter in self.network.named_parameters():
-            momentum = self.optimizer.state[parameter].get("momentum_buffer")
-            if momentum is not None:
-                tensors[f"momentum.{name}"] = momentum
+        tensors |= self.optimizer.state(self._descent, self.network)
         return tensors, {"epoch": self.epoch, "batch": self.batch, "seed": self.seed}
 
     def restore(self, tensors: dict[str, Tensor], position: dict[str, Any]) -> None:
-        """Go on from a state."""
-        own = {name.removeprefix("network."): t for name, t in tensors.items() if name.startswith("network.")}
-        self.network.load_state_dict(own)
-        for name, parameter in self.network.named_parameters():
-            momentum = tensors.get(f"momentum.{name}")
-            if momentum is not None:
-                self.optimizer.state[parameter]["momentum_buffer"] = momentum.to(parameter.device).clone()
+        """Resume from what `state` returned."""
+        weights = {name.removeprefix("network."): t for name, t in tensors.items() if name.startswith("network.")}
+        self.network.load_state_dict(weights)
+        self.optimizer.restore(self._descent, self.network, tensors)
         self.epoch, self.batch, self.seed = position["epoch"], position["batch"], position["seed"]
 
     def _step(self, sample: Sample, batches: int) -> Step:
         epoch, batch, rate = self.epoch, self.batch, self.schedule.learning_rate_at(self.epoch)
-        for group in self.optimizer.param_groups:
+        for group in self._descent.param_groups:
             group["lr"] = rate
         if not self._joined.training:
             self._joined.train()
@@ -152,9 +142,9 @@ class Training:
                 f"the loss must stay finite: it is {summed} in epoch {epoch + 1}, batch {batch + 1}. "
                 "A lower learning rate is the usual cure; look for non-finite signals in that batch otherwise."
             )
-        self.optimizer.zero_grad()
+        self._descent.zero_grad()
         (losses * (parallel.ranks() / weight)).backward()  # the processes' gradients are averaged
-        self.optimizer.step()
+        self._descent.step()
         last = batch + 1 == batches
         self.epoch, self.batch = (epoch + 1, 0) if last else (epoch, batch + 1)
         return Step(epoch, batch, summed / weight, rate, figure, count, last)

@@ -21,6 +21,7 @@ from pydantic import (
 )
 
 from edgecond.errors import meant, RecipeError
+from edgecond.nn.optimizers import Optimizer, OPTIMIZERS
 from edgecond.notation import Architecture
 
 
@@ -52,6 +53,7 @@ def _task(value: Any) -> Any:
 
 
 Number = Annotated[float, BeforeValidator(_number)]
+_Decay = Annotated[float, Field(ge=0, lt=1)]
 
 
 def _renamed(content: Any, names: Mapping[str, str]) -> Any:
@@ -76,21 +78,74 @@ class Input(_Part):
     edges: Literal["radius", "mesh"] = "radius"
 
 
+_FAMILIES: Mapping[str, Mapping[str, type[Optimizer]]] = {"optimizer": OPTIMIZERS}
+"""Settings of `Train` that choose a class by its name, and the classes."""
+
+
 class Train(_Part):
-    """Stochastic gradient descent: see `edgecond.nn.training.Schedule`."""
+    """How a network is trained; the settings of an optimizer that is not chosen are None.
+
+    Attributes:
+        epochs: Number of epochs.
+        batch_size: Number of examples in a batch, at most.
+        learning_rate: Highest learning rate; 0.1 by default for sgd, 0.001 for adamw.
+        drops: Numbers of epochs after which the learning rate is divided by ten.
+        optimizer: Name of the optimizer, a key of `OPTIMIZERS`.
+        momentum: See `SGD`.
+        betas: See `AdamW`.
+        weight_decay: See `SGD` and `AdamW`.
+    """
 
     epochs: int = Field(gt=0)
     batch_size: int = Field(gt=0)
     learning_rate: float = Field(gt=0)
     drops: tuple[int, ...] = ()
-    momentum: float = Field(default=0.9, ge=0, lt=1)
-    weight_decay: float = Field(default=5e-4, ge=0)
+    optimizer: str = "sgd"
+    momentum: float | None = Field(default=None, ge=0, lt=1)
+    betas: tuple[_Decay, _Decay] | None = None
+    weight_decay: float | None = Field(default=None, ge=0)
 
     @model_validator(mode="before")
     @classmethod
-    def _from_format_1(cls, content: Any) -> Any:
-        """Accept the names that model files and checkpoints had before."""
-        return _renamed(content, {"batch": "batch_size", "rate": "learning_rate"})
+    def _complete(cls, content: Any) -> Any:
+        """Fill in the defaults of what is chosen, refuse settings of what is not, and accept the names of format 1."""
+        if not isinstance(content, Mapping):
+            return content
+        settings = _renamed(content, {"batch": "batch_size", "rate": "learning_rate"})
+        for family, members in _FAMILIES.items():
+            name = settings.get(family, cls.model_fields[family].default)
+            if not isinstance(name, str) or name not in members:
+                raise ValueError(f"the {family} must be {' or '.join(members)}: got {name!r}")
+            defaults = members[name].defaults()
+            for member in members.values():
+                for setting in member.defaults().keys() - defaults.keys():
+                    if settings.get(setting) is not None:
+                        raise ValueError(
+                            f"{setting} is a setting of the {family} {member.name}: got {settings[setting]!r} for "
+                            f"{name}. Leave it out, or choose train.{family}={member.name}"
+                        )
+            settings |= {setting: value for setting, value in defaults.items() if settings.get(setting) is None}
+            if family == "optimizer" and settings.get("learning_rate") is None:
+                settings["learning_rate"] = OPTIMIZERS[name].default_learning_rate
+        return settings
+
+    def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
+        return ((name, value) for name, value in super().__repr_args__() if value is not None)
+
+    def make_optimizer(self) -> Optimizer:
+        """Unpack the settings of the optimizer."""
+        member = OPTIMIZERS[self.optimizer]
+        return member(**{setting: getattr(self, setting) for setting in member.defaults()})
+
+    def following(self, changes: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the settings that change along with others, by their names in `Train`.
+
+        Whoever chooses another optimizer gets its defaults, for its learning rate too; None stands for a default.
+        """
+        following: dict[str, Any] = {}
+        if changes.get("optimizer", self.optimizer) != self.optimizer:
+            following |= dict.fromkeys(["learning_rate", *OPTIMIZERS[self.optimizer].defaults()])
+        return following
 
 
 class Augment(_Part):
@@ -229,6 +284,9 @@ def changed(recipe: Recipe, changes: Mapping[str, Any]) -> Recipe:
     """The same with other settings, by their names: `{"train.learning_rate": 0.05, "labels": "cartesian"}`."""
     content = recipe.model_dump(mode="json", exclude={"paper"})
     known = {name: (table, key) for name, table, key in _dotted(content)}
+    content["train"] |= recipe.train.following(
+        {name.removeprefix("train."): value for name, value in changes.items() if name.startswith("train.")}
+    )
     for name, value in changes.items():
         if name in ("name", "dataset", "task"):
             raise RecipeError(

@@ -240,11 +240,13 @@ def train(
     model.network.to(device or parallel.device())
     batches = model.batches(examples, seed, (parallel.rank(), parallel.ranks()))
     how = recipe.train
-    schedule = Schedule(
-        epochs or how.epochs, how.learning_rate, how.drops, momentum=how.momentum, weight_decay=how.weight_decay
-    )
+    schedule = Schedule(epochs or how.epochs, how.learning_rate, how.drops)
     made_of = {"recipe": settings(recipe), "data": examples.digest, "fold": fold, "seed": seed}
-    run = Run(directory, made_of, Training(model.network, schedule, seed, objective=model.objective))
+    run = Run(
+        directory,
+        made_of,
+        Training(model.network, schedule, seed, objective=model.objective, optimizer=how.make_optimizer()),
+    )
     if directory is not None and not restart:
         run.take_up()
     run.learn(Ahead(batches, workers), observe)

@@ -24,7 +24,8 @@ from edgecond.nn import parallel
 from edgecond.runs.run import Ahead
 from edgecond.runs.model import Model
 from edgecond.runs.recipe import find
-from edgecond.nn.training import Schedule, Training
+from edgecond.nn.schedules import Steps
+from edgecond.nn.training import Training
 
 class Double:
     def __init__(self, batches):
@@ -39,8 +40,8 @@ examples, _ = datasets.load("synthetic", train=45, test=6, points=50)
 with parallel.processes():
     model = Model.new(recipe, examples, 3)
     batches = model.batches(examples, 3, (parallel.rank(), parallel.ranks()))
-    training = Training(model.network.double(), Schedule(3, 0.05, (2,)), 3)
-    steps = [(step.loss, step.figure, step.count) for step in training.steps(Double(Ahead(batches, 0)))]
+    training = Training(model.network.double(), Steps(3, 0.05, (2,)), 3)
+    steps = [(step.loss, step.metric, step.count) for step in training.steps(Double(Ahead(batches, 0)))]
     if parallel.rank() == 0:
         weights = {name: value.double().flatten().tolist() for name, value in training.state()[0].items()}
         Path(sys.argv[1]).write_text(json.dumps([steps, weights]))

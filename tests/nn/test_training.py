@@ -10,7 +10,8 @@ from edgecond.graph import collate
 from edgecond.nn.checkpoint import load_checkpoint, save_checkpoint
 from edgecond.nn.network import Network
 from edgecond.nn.optimizers import OPTIMIZERS, SGD
-from edgecond.nn.training import mix, NonFiniteLossError, Schedule, Training
+from edgecond.nn.schedules import Cosine, Steps
+from edgecond.nn.training import mix, NonFiniteLossError, Training
 from tests.pyramids import random_samples
 
 WRITTEN = "C(4)-MP(1,2)-C(4)-GAP-FC(8)-D(0.5)-FC(3)"
@@ -32,10 +33,10 @@ class Batches:
             yield collate([self.samples[i] for i in order[4 * (position % 3) :][:4]])
 
 
-def training(epochs=4, seed=0, learning_rate=0.1, drops=(2,), optimizer=PAPER):
+def training(epochs=4, seed=0, learning_rate=0.1, drops=(2,), optimizer=PAPER, schedule=None):
     torch.manual_seed(seed)
     network = Network(WRITTEN, 2, 3, hidden=(4,))
-    return Training(network, Schedule(epochs, learning_rate, drops), seed, optimizer=optimizer)
+    return Training(network, schedule or Steps(epochs, learning_rate, drops), seed, optimizer=optimizer)
 
 
 def weights(run):
@@ -44,15 +45,6 @@ def weights(run):
 
 def same(a, b):
     return a.keys() == b.keys() and all(torch.equal(a[name], b[name]) for name in a)
-
-
-def test_the_rate_drops_after_the_epochs_that_the_paper_names():
-    """Section 4.1: learning rate 0.1, decreasing after 200 and 245 of 250 epochs."""
-    schedule = Schedule(250, 0.1, (200, 245))
-
-    rates = [schedule.learning_rate_at(epoch) for epoch in (0, 199, 200, 244, 245, 249)]
-
-    assert rates == pytest.approx([0.1, 0.1, 0.01, 0.01, 0.001, 0.001])
 
 
 def test_one_step_is_what_torch_would_do():
@@ -71,6 +63,14 @@ def test_steps_count_epochs_and_batches():
     found = [(s.epoch, s.batch, s.last, s.count, round(s.learning_rate, 4)) for s in training().steps(Batches())]
 
     assert found == [(e, b, b == 2, 4, 0.1 if e < 2 else 0.01) for e in range(4) for b in range(3)]
+
+
+def test_each_step_has_the_learning_rate_of_its_position():
+    cosine = Cosine(4, 0.1)
+
+    steps = list(training(schedule=cosine).steps(Batches()))
+
+    assert [s.learning_rate for s in steps] == [cosine.learning_rate_at(e, b, 3) for e in range(4) for b in range(3)]
 
 
 def test_the_same_seed_gives_the_same_network_and_another_seed_another():
@@ -93,18 +93,19 @@ def test_training_leaves_the_global_random_state_alone():
     assert torch.equal(torch.rand(1), expected)
 
 
+@pytest.mark.parametrize("schedule", [Steps(4, 0.1, (2,)), Cosine(4, 0.01, warmup=0.3)], ids=lambda s: s.name)
 @pytest.mark.parametrize("name", OPTIMIZERS)
 @pytest.mark.parametrize("done", range(12))
-def test_a_run_interrupted_after_any_step_ends_in_the_same_bits(tmp_path, name, done):
+def test_a_run_interrupted_after_any_step_ends_in_the_same_bits(tmp_path, name, schedule, done):
     """Before the first step, within each of the four epochs, and between them."""
-    optimizer = OPTIMIZERS[name]()
-    whole = training(optimizer=optimizer)
+    how = {"optimizer": OPTIMIZERS[name](), "schedule": schedule}
+    whole = training(**how)
     list(whole.steps(Batches()))
-    first = training(optimizer=optimizer)
+    first = training(**how)
     list(islice(first.steps(Batches()), done))
     save_checkpoint(tmp_path / "c", *first.state())
 
-    second = training(seed=9, optimizer=optimizer)  # other weights, all replaced
+    second = training(seed=9, **how)  # other weights, all replaced
     second.restore(*load_checkpoint(tmp_path / "c"))
     list(second.steps(Batches()))
 
@@ -143,7 +144,7 @@ def test_a_batch_of_which_nothing_is_known_teaches_nothing():
 
     steps = list(run.steps(batches))
 
-    assert [(step.loss, step.figure, step.count) for step in steps] == [(0, 0, 0)] * 3
+    assert [(step.loss, step.metric, step.count) for step in steps] == [(0, 0, 0)] * 3
     assert all(torch.equal(parameter, before[name]) for name, parameter in run.network.named_parameters())
 
 

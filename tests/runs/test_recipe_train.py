@@ -1,9 +1,10 @@
-"""A recipe chooses its optimizer by name; settings of another one are refused."""
+"""A recipe chooses its optimizer and its schedule by name; settings of another one are refused."""
 
 import pytest
 
 from edgecond.errors import RecipeError
 from edgecond.nn.optimizers import AdamW, SGD
+from edgecond.nn.schedules import Cosine, Steps
 from edgecond.runs.recipe import changed, find, spelled, Train
 
 ROW = find("nci1/ecc")  # 50 epochs, learning rate 0.1, drops after 25, 35 and 45
@@ -29,6 +30,19 @@ def test_the_same_optimizer_keeps_its_settings():
     assert changed(slow, {"train.optimizer": "sgd"}) == slow
 
 
+def test_rows_of_the_paper_have_the_step_schedule():
+    assert ROW.train.make_schedule() == Steps(50, 0.1, (25, 35, 45))
+
+
+def test_a_row_with_drops_is_switched_to_a_cosine_by_one_setting():
+    """Drops belong to the step schedule, and are left behind with it."""
+    plain = changed(ROW, {"train.schedule": "cosine"}).train
+    given = changed(ROW, {"train.warmup": 0.1, "train.final": 0.01, "train.schedule": "cosine"}).train
+
+    assert plain.make_schedule() == Cosine(50, 0.1)
+    assert given.make_schedule() == Cosine(50, 0.1, warmup=0.1, final=0.01)
+
+
 def test_only_the_settings_in_force_are_shown():
     shown = spelled(changed(ROW, {"train.optimizer": "adamw"}))
 
@@ -45,6 +59,12 @@ def test_only_the_settings_in_force_are_shown():
             "momentum is a setting of the optimizer sgd: got 0.9 for adamw.",
         ),
         ({"train.betas": [0.9, 0.99]}, "betas is a setting of the optimizer adamw: got .* for sgd."),
+        (
+            {"train.schedule": "cosine", "train.drops": [10]},
+            r"drops is a setting of the schedule steps: got \[10\] for cosine. .* choose train.schedule=steps",
+        ),
+        ({"train.warmup": 0.1}, "warmup is a setting of the schedule cosine: got 0.1 for steps."),
+        ({"train.schedule": "linear"}, "the schedule must be steps or cosine: got 'linear'"),
         ({"train.optimizer": "adam"}, "the optimizer must be sgd or adamw: got 'adam'"),
         ({"train.optimizer": ["sgd"]}, "the optimizer must be sgd or adamw: got"),
         ({"train.optimizer": "adamw", "train.betas": [0.9, 1.0]}, "train.betas.1: Input should be less than 1"),
@@ -55,6 +75,6 @@ def test_settings_that_do_not_fit_the_choice_are_refused(changes, facts):
         changed(ROW, changes)
 
 
-def test_every_setting_of_an_optimizer_is_one_of_recipes():
-    for member in (SGD, AdamW):
+def test_every_setting_of_an_optimizer_or_schedule_is_one_of_recipes():
+    for member in (SGD, AdamW, Steps, Cosine):
         assert member.defaults().keys() <= Train.model_fields.keys()

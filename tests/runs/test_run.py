@@ -104,7 +104,7 @@ def test_the_figures_of_an_epoch_count_all_its_steps_though_it_was_stopped(recip
     assert [len(steps), len(rest)] == [5, 1]
     for epoch in log(tmp_path):
         own = [step for step in steps + rest if step.epoch + 1 == epoch["epoch"]]
-        assert epoch["accuracy"] == sum(step.figure for step in own) / 48
+        assert epoch["accuracy"] == sum(step.metric for step in own) / 48
         assert epoch["loss"] == pytest.approx(sum(step.loss * step.count for step in own) / 48)
         assert epoch["learning_rate"] == 0.05
 

@@ -15,6 +15,7 @@ from edgecond.graph import Sample
 from edgecond.nn import parallel
 from edgecond.nn.objective import Objective, ONE_CLASS
 from edgecond.nn.optimizers import Optimizer, SGD
+from edgecond.nn.schedules import Schedule
 
 
 class Batches(Protocol):
@@ -30,38 +31,24 @@ class Batches(Protocol):
 
 
 @dataclass(frozen=True)
-class Schedule:
-    """How long and how fast to learn.
+class Step:
+    """The outcome of one training step.
 
     Attributes:
-        epochs: Passes over the training data.
-        learning_rate: Initial learning rate.
-        drops: Epochs after which the rate is multiplied by `factor`.
-        factor: See `drops`.
-    """
-
-    epochs: int
-    learning_rate: float
-    drops: tuple[int, ...] = ()
-    factor: float = 0.1
-
-    def learning_rate_at(self, epoch: int) -> float:
-        """The learning rate of an epoch, counted from 0."""
-        return self.learning_rate * self.factor ** sum(epoch >= drop for drop in self.drops)
-
-
-@dataclass(frozen=True)
-class Step:
-    """What one step did: `batch` of `epoch`, both counted from 0, `last` if it ended the epoch.
-
-    `figure` is a sum over `count` examples of what the objective has people watch: right answers, or squared errors.
+        epoch: Epoch, from 0.
+        batch: Batch of the epoch, from 0.
+        loss: Mean loss of the batch.
+        learning_rate: Learning rate of the step.
+        metric: Sum of the objective's metric over the batch: correct predictions, or squared errors.
+        count: Number of known targets in the batch.
+        last: Whether the step ended the epoch.
     """
 
     epoch: int
     batch: int
     loss: float
     learning_rate: float
-    figure: float
+    metric: float
     count: float
     last: bool
 
@@ -125,9 +112,10 @@ class Training:
         self.epoch, self.batch, self.seed = position["epoch"], position["batch"], position["seed"]
 
     def _step(self, sample: Sample, batches: int) -> Step:
-        epoch, batch, rate = self.epoch, self.batch, self.schedule.learning_rate_at(self.epoch)
+        epoch, batch = self.epoch, self.batch
+        learning_rate = self.schedule.learning_rate_at(epoch, batch, batches)
         for group in self._descent.param_groups:
-            group["lr"] = rate
+            group["lr"] = learning_rate
         if not self._joined.training:
             self._joined.train()
         device = next(self.network.parameters()).device
@@ -135,7 +123,7 @@ class Training:
         with seeded(mix(self.seed, epoch, batch), device):
             scores = self._joined(sample.x, sample.pyramid)
         losses, *others = self.objective.measure(scores, sample.y)
-        summed, weight, figure, count = parallel.total(torch.stack([losses.detach(), *others])).tolist()
+        summed, weight, metric, count = parallel.total(torch.stack([losses.detach(), *others])).tolist()
         weight = weight or 1.0  # a batch of which nothing is known teaches nothing
         if not math.isfinite(summed):
             raise NonFiniteLossError(
@@ -147,7 +135,7 @@ class Training:
         self._descent.step()
         last = batch + 1 == batches
         self.epoch, self.batch = (epoch + 1, 0) if last else (epoch, batch + 1)
-        return Step(epoch, batch, summed / weight, rate, figure, count, last)
+        return Step(epoch, batch, summed / weight, learning_rate, metric, count, last)
 
 
 @contextmanager

@@ -22,6 +22,7 @@ from pydantic import (
 
 from edgecond.errors import meant, RecipeError
 from edgecond.nn.optimizers import Optimizer, OPTIMIZERS
+from edgecond.nn.schedules import Schedule, SCHEDULES
 from edgecond.notation import Architecture
 
 
@@ -78,18 +79,21 @@ class Input(_Part):
     edges: Literal["radius", "mesh"] = "radius"
 
 
-_FAMILIES: Mapping[str, Mapping[str, type[Optimizer]]] = {"optimizer": OPTIMIZERS}
+_FAMILIES: Mapping[str, Mapping[str, type[Optimizer | Schedule]]] = {"optimizer": OPTIMIZERS, "schedule": SCHEDULES}
 """Settings of `Train` that choose a class by its name, and the classes."""
 
 
 class Train(_Part):
-    """How a network is trained; the settings of an optimizer that is not chosen are None.
+    """How a network is trained; the settings of an optimizer or schedule that is not chosen are None.
 
     Attributes:
         epochs: Number of epochs.
         batch_size: Number of examples in a batch, at most.
         learning_rate: Highest learning rate; 0.1 by default for sgd, 0.001 for adamw.
-        drops: Numbers of epochs after which the learning rate is divided by ten.
+        schedule: Name of the schedule, a key of `SCHEDULES`.
+        drops: See `Steps`.
+        warmup: See `Cosine`.
+        final: See `Cosine`.
         optimizer: Name of the optimizer, a key of `OPTIMIZERS`.
         momentum: See `SGD`.
         betas: See `AdamW`.
@@ -99,7 +103,10 @@ class Train(_Part):
     epochs: int = Field(gt=0)
     batch_size: int = Field(gt=0)
     learning_rate: float = Field(gt=0)
-    drops: tuple[int, ...] = ()
+    schedule: str = "steps"
+    drops: tuple[int, ...] | None = None
+    warmup: float | None = Field(default=None, ge=0, lt=1)
+    final: float | None = Field(default=None, ge=0, le=1)
     optimizer: str = "sgd"
     momentum: float | None = Field(default=None, ge=0, lt=1)
     betas: tuple[_Decay, _Decay] | None = None
@@ -133,16 +140,26 @@ class Train(_Part):
         return ((name, value) for name, value in super().__repr_args__() if value is not None)
 
     def make_optimizer(self) -> Optimizer:
-        """Unpack the settings of the optimizer."""
-        member = OPTIMIZERS[self.optimizer]
-        return member(**{setting: getattr(self, setting) for setting in member.defaults()})
+        """Build the optimizer from its settings."""
+        return OPTIMIZERS[self.optimizer](**self._settings(OPTIMIZERS[self.optimizer]))
+
+    def make_schedule(self) -> Schedule:
+        """Build the schedule from its settings."""
+        member = SCHEDULES[self.schedule]
+        return member(self.epochs, self.learning_rate, **self._settings(member))
+
+    def _settings(self, member: type[Optimizer | Schedule]) -> dict[str, Any]:
+        return {setting: getattr(self, setting) for setting in member.defaults()}
 
     def following(self, changes: Mapping[str, Any]) -> dict[str, Any]:
         """Return the settings that change along with others, by their names in `Train`.
 
-        Whoever chooses another optimizer gets its defaults, for its learning rate too; None stands for a default.
+        Another optimizer or schedule comes with its defaults, the optimizer with that of the learning rate too. None
+        stands for a default.
         """
         following: dict[str, Any] = {}
+        if changes.get("schedule", self.schedule) != self.schedule:
+            following |= dict.fromkeys(SCHEDULES[self.schedule].defaults())
         if changes.get("optimizer", self.optimizer) != self.optimizer:
             following |= dict.fromkeys(["learning_rate", *OPTIMIZERS[self.optimizer].defaults()])
         return following

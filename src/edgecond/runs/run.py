@@ -8,7 +8,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, UTC
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from edgecond.graph import Sample
 from edgecond.nn import kernels as native
 from edgecond.nn import parallel
 from edgecond.nn.checkpoint import load_checkpoint, save_checkpoint
-from edgecond.nn.training import Schedule, Step, Training
+from edgecond.nn.training import Step, Training
 from edgecond.runs.model import FILE, Learnable, Model, settings, versions
 from edgecond.runs.preparation import Progress, unseen
 from edgecond.runs.recipe import Recipe
@@ -144,7 +144,7 @@ class Run:
         start, saved = time.monotonic() - self.seconds, time.monotonic()
         self._log()
         for step in self.training.steps(batches):
-            new = (step.loss * step.count, step.figure, step.count)
+            new = (step.loss * step.count, step.metric, step.count)
             self.sums = [a + b for a, b in zip(self.sums, new, strict=True)]
             self.seconds = time.monotonic() - start
             if step.last:
@@ -240,7 +240,7 @@ def train(
     model.network.to(device or parallel.device())
     batches = model.batches(examples, seed, (parallel.rank(), parallel.ranks()))
     how = recipe.train
-    schedule = Schedule(epochs or how.epochs, how.learning_rate, how.drops)
+    schedule = replace(how.make_schedule(), epochs=epochs or how.epochs)
     made_of = {"recipe": settings(recipe), "data": examples.digest, "fold": fold, "seed": seed}
     run = Run(
         directory,

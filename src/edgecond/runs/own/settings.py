@@ -94,7 +94,7 @@ def of_length(recipe: Recipe, epochs: int | None) -> Recipe:
     if epochs is None:
         return recipe
     found = changed(recipe, {"train.epochs": epochs})
-    drops = tuple(drop * found.train.epochs // recipe.train.epochs for drop in recipe.train.drops)
+    drops = tuple(drop * found.train.epochs // recipe.train.epochs for drop in recipe.train.drops or ())
     return found.model_copy(update={"train": found.train.model_copy(update={"drops": drops})})
 
 

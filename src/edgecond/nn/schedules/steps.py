@@ -1,0 +1,40 @@
+"""The step schedule of the paper: the learning rate is divided by ten after given epochs (Section 4)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+from edgecond.nn.schedules.base import Schedule
+
+FACTOR = 0.1
+
+
+@dataclass(frozen=True)
+class Steps(Schedule):
+    """A constant learning rate that is divided by ten after each of some epochs.
+
+    Attributes:
+        drops: Numbers of epochs after which the learning rate drops.
+    """
+
+    name = "steps"
+
+    drops: tuple[int, ...] = ()
+
+    @property
+    def description(self) -> str:
+        drops = [str(drop) for drop in self.drops if drop < self.epochs]
+        if not drops:
+            return f"learning rate {self.learning_rate:g}"
+        *first, last = drops
+        epochs = f"epochs {', '.join(first)} and {last}" if first else f"epoch {last}"
+        return f"learning rate {self.learning_rate:g}, divided by 10 after {epochs}"
+
+    def learning_rate_at(self, epoch: int, batch: int, batches: int) -> float:
+        return self.learning_rate * FACTOR ** sum(epoch >= drop for drop in self.drops)
+
+    def with_epochs(self, epochs: int) -> Self:
+        """Scale the drops, rounded to whole epochs; the first epoch keeps the initial learning rate."""
+        drops = tuple(drop and max(1, round(drop * epochs / self.epochs)) for drop in self.drops)
+        return replace(self, epochs=epochs, drops=drops)

@@ -24,9 +24,9 @@ from edgecond.data.folder import point_spacing
 from edgecond.errors import CheckpointError
 from edgecond.runs import own
 from edgecond.runs import run as experiment
-from edgecond.runs.own.settings import for_clouds, of_length
+from edgecond.runs.own.settings import for_clouds
 from edgecond.runs.preparation import GraphPreparation
-from edgecond.runs.recipe import changed
+from edgecond.runs.recipe import changed, with_epochs
 from tests.estimator.data import arrays, KINDS, LENGTHS, molecules, rings_and_paths, shapes, SMALL, small, SMILES
 from tests.sentences import refused
 
@@ -59,7 +59,7 @@ def test_it_is_what_a_run_of_the_same_recipe_and_seed_learns(tmp_path: Path):
     X, y = shapes()
     examples = points.labelled(X, torch.from_numpy(y), ("0", "1"))
     derived = for_clouds("clouds", examples, point_spacing(X), dataset="folder")
-    recipe = changed(of_length(derived, 2), {"network": SMALL})
+    recipe = changed(with_epochs(derived, 2), {"network": SMALL})
     model = experiment.train(recipe, seed=5, directory=tmp_path, parts=(examples, examples)).model
 
     found = small(random_state=5).fit(X, y)

@@ -62,3 +62,39 @@ def test_a_single_step_has_the_full_learning_rate():
 def test_a_schedule_is_described_as_it_is(schedule, description):
     """Drops that the run does not reach are left out."""
     assert schedule.description == description
+
+
+@pytest.mark.parametrize(
+    ("epochs", "drops"),
+    [(250, (200, 245)), (50, (40, 49)), (500, (400, 490)), (10, (8, 10)), (2, (2, 2)), (1, (1, 1))],
+)
+def test_drops_keep_their_share_of_the_epochs(epochs, drops):
+    """Section 4.1: 80 and 98 per cent of 250 epochs, in whole epochs; a drop at the end is none."""
+    assert Steps(250, 0.1, (200, 245)).with_epochs(epochs) == Steps(epochs, 0.1, drops)
+
+
+@pytest.mark.parametrize("epochs", range(1, 60))
+@pytest.mark.parametrize("drops", [(1,), (1, 2, 3), (25, 35, 45), (49,)])
+def test_the_first_epoch_always_has_the_initial_learning_rate(drops, epochs):
+    shorter = Steps(50, 0.1, drops).with_epochs(epochs)
+
+    assert shorter.learning_rate_at(0, 0, 1) == 0.1
+    assert list(shorter.drops) == sorted(shorter.drops)
+
+
+def test_a_drop_before_the_first_epoch_stays_there():
+    assert Steps(50, 0.1, (0, 25)).with_epochs(10) == Steps(10, 0.1, (0, 5))
+
+
+def test_a_cosine_stretches_with_the_epochs():
+    longer = Cosine(10, 0.1, warmup=0.2).with_epochs(40)
+
+    assert longer.learning_rate_at(20, 0, 8) == Cosine(10, 0.1, warmup=0.2).learning_rate_at(5, 0, 8)
+
+
+def test_schedules_agree_up_to_the_first_step_in_which_they_differ():
+    one, other = Steps(6, 0.1, (4,)), Steps(12, 0.1, (8,))
+
+    assert one.agrees_with(other, 4, 0, 3)
+    assert not one.agrees_with(other, 4, 1, 3)
+    assert Steps(6, 0.1).agrees_with(Cosine(6, 0.1), 0, 0, 3)

@@ -5,7 +5,7 @@ import pytest
 from edgecond.errors import RecipeError
 from edgecond.nn.optimizers import AdamW, SGD
 from edgecond.nn.schedules import Cosine, Steps
-from edgecond.runs.recipe import changed, find, spelled, Train
+from edgecond.runs.recipe import changed, find, spelled, Train, with_epochs
 
 ROW = find("nci1/ecc")  # 50 epochs, learning rate 0.1, drops after 25, 35 and 45
 
@@ -41,6 +41,21 @@ def test_a_row_with_drops_is_switched_to_a_cosine_by_one_setting():
 
     assert plain.make_schedule() == Cosine(50, 0.1)
     assert given.make_schedule() == Cosine(50, 0.1, warmup=0.1, final=0.01)
+
+
+@pytest.mark.parametrize("epochs", [10, 10.0, "10"])
+def test_drops_follow_the_epochs_unless_they_are_given(epochs):
+    assert changed(ROW, {"train.epochs": epochs}).train.drops == (5, 7, 9)
+    assert changed(ROW, {"train.drops": [3], "train.epochs": epochs}).train.drops == (3,)
+    assert with_epochs(ROW, 10) == changed(ROW, {"train.epochs": 10})
+    assert with_epochs(ROW, None) == ROW
+
+
+def test_how_a_recipe_is_trained_is_described_in_one_line():
+    assert with_epochs(ROW, 10).train.description == (
+        "10 epochs, batch size 64, SGD, learning rate 0.1, divided by 10 after epochs 5, 7 and 9"
+    )
+    assert with_epochs(ROW, 1).train.description == "1 epoch, batch size 64, SGD, learning rate 0.1"
 
 
 def test_only_the_settings_in_force_are_shown():

@@ -13,7 +13,7 @@ from edgecond.errors import CheckpointError
 from edgecond.nn import checkpoint
 from edgecond.nn.checkpoint import load_checkpoint, save_checkpoint
 from edgecond.runs.model import Model
-from edgecond.runs.recipe import changed, find, read
+from edgecond.runs.recipe import changed, find, read, with_epochs
 from edgecond.runs.run import Interrupted, reproduce, train
 from tests.sentences import refused
 
@@ -98,7 +98,7 @@ def test_the_figures_of_an_epoch_count_all_its_steps_though_it_was_stopped(recip
     """Means over the 48 examples of an epoch, by hand; the second epoch is stopped after two batches of three."""
     steps, rest = Watch(stop=(1, 1)), Watch()
     with pytest.raises(Interrupted):
-        train(recipe, directory=tmp_path, epochs=2, observe=steps)
+        train(recipe, directory=tmp_path, epochs=2, observe=steps)  # the learning rate drops after 4 of 6: 1 of 2
     train(recipe, directory=tmp_path, epochs=2, observe=rest)
 
     assert [len(steps), len(rest)] == [5, 1]
@@ -106,7 +106,7 @@ def test_the_figures_of_an_epoch_count_all_its_steps_though_it_was_stopped(recip
         own = [step for step in steps + rest if step.epoch + 1 == epoch["epoch"]]
         assert epoch["accuracy"] == sum(step.metric for step in own) / 48
         assert epoch["loss"] == pytest.approx(sum(step.loss * step.count for step in own) / 48)
-        assert epoch["learning_rate"] == 0.05
+        assert epoch["learning_rate"] == pytest.approx(0.05 if epoch["epoch"] == 1 else 0.005)
 
 
 def test_the_model_is_written_when_the_run_ends(recipe, tmp_path):
@@ -210,14 +210,44 @@ def test_fewer_epochs_than_were_begun_are_refused(recipe, tmp_path, stop):
         train(recipe, directory=tmp_path, epochs=1)
 
 
-def test_more_epochs_go_on_from_those_that_were_learned(recipe, tmp_path):
-    train(recipe, directory=tmp_path, epochs=2)
+@pytest.mark.parametrize(
+    ("epochs", "rates"), [(1, [0.05]), (2, [0.05, 0.005]), (3, [0.05, 0.05, 0.005]), (4, [0.05, 0.05, 0.05, 0.005])]
+)
+def test_each_learning_rate_keeps_its_share_of_fewer_epochs(recipe, epochs, rates):
+    """Two thirds of six epochs are at 0.05, so two thirds of others are, rounded; a single epoch is too."""
+    history = train(recipe, directory=None, epochs=epochs).history
+
+    assert [epoch["learning_rate"] for epoch in history] == pytest.approx(rates)
+
+
+def test_a_run_is_resumed_with_more_epochs_while_its_learning_rates_stay_the_same(recipe, tmp_path):
+    """Two epochs of three, before the drop after the second; of four epochs it comes after the third."""
+    whole = train(recipe, directory=None, epochs=4)
+    with pytest.raises(Interrupted):
+        train(recipe, directory=tmp_path, epochs=3, observe=Watch(stop=(1, 2)))
     steps = Watch()
 
-    trained = train(recipe, directory=tmp_path, epochs=3, observe=steps)
+    trained = train(recipe, directory=tmp_path, epochs=4, observe=steps)
 
-    assert [(step.epoch, step.batch) for step in steps] == [(2, 0), (2, 1), (2, 2)]
-    assert [epoch["epoch"] for epoch in trained.history] == [1, 2, 3]
+    assert [(step.epoch, step.batch) for step in steps] == [(epoch, batch) for epoch in (2, 3) for batch in range(3)]
+    assert [epoch["loss"] for epoch in trained.history] == [epoch["loss"] for epoch in whole.history]
+
+
+@pytest.mark.parametrize("change", [{"train.epochs": 6}, {"train.schedule": "cosine"}, {"train.learning_rate": 0.04}])
+def test_a_run_is_not_resumed_with_learning_rates_that_it_did_not_have(recipe, tmp_path, change):
+    """Three epochs have their drop after the second, and six after the fourth."""
+    three = with_epochs(recipe, 3)
+    train(three, directory=tmp_path)
+    other = changed(three, change)
+
+    with pytest.raises(CheckpointError) as refusal:
+        train(other, directory=tmp_path)
+
+    sentence = str(refusal.value)
+    assert "learning rates so far" in sentence
+    assert "it has begun epoch 3 with learning rate 0.05, divided by 10 after epoch 2" in sentence
+    assert f"{other.train.epochs} epochs have {other.train.make_schedule().description}" in sentence
+    assert "--restart" in sentence
 
 
 def test_what_is_not_the_checkpoint_of_a_run_is_refused(recipe, tmp_path):

@@ -111,7 +111,7 @@ def train(
     from edgecond.nn import parallel
     from edgecond.runs import own
     from edgecond.runs import run as experiment
-    from edgecond.runs.recipe import changed, find, written
+    from edgecond.runs.recipe import changed, find, with_epochs, written
 
     options: dict[str, Any] = {"workers": workers, "restart": restart}
     name, data = what, None
@@ -128,10 +128,11 @@ def train(
                 f"{meant(what, known, near=0.6)}"
             )
         else:
-            recipe = changed(find(what if "/" in what else f"{what}/ecc"), settings)
-            options["epochs"] = epochs
+            recipe = changed(with_epochs(find(what if "/" in what else f"{what}/ecc"), epochs), settings)
     directory = out or Path("runs/train", name)
     with parallel.processes():
+        if parallel.rank() == 0:
+            typer.echo(recipe.train.description)
         trained = watched(name, experiment.train, recipe, fold, seed, directory=directory, **options)
         if parallel.rank() == 0:
             if data:

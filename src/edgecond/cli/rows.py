@@ -46,11 +46,11 @@ def reproduce(
     Example: edgecond reproduce sydney/ecc --jobs 2
     """
     from edgecond.runs import run as experiment
-    from edgecond.runs.recipe import find, varied, written
+    from edgecond.runs.recipe import find, varied, with_epochs, written
 
     with users_errors():
         plain, settings = find(row), written(changes or [])
-        recipe = varied(plain, settings)
+        recipe = varied(with_epochs(plain, epochs), settings)
     told = [*[metric for claim in plain.paper for metric in claim.metrics], "accuracy", "train_accuracy"]
     wanted = [(f, s) for s in seed or [0] for f in (range(recipe.folds) if fold is None else fold)]
     options = {"epochs": epochs, "workers": workers, "runs": runs, "results": results}

@@ -23,8 +23,7 @@ from edgecond.nn.training import Step
 from edgecond.notation import Architecture
 from edgecond.runs import run as experiment
 from edgecond.runs.model import Model
-from edgecond.runs.own.settings import of_length
-from edgecond.runs.recipe import changed, Recipe
+from edgecond.runs.recipe import changed, Recipe, with_epochs
 
 KEY = "estimator"  # of what a model's file says of one
 FIXED = ("task", "dataset", "options", "input.edges")  # settings that follow from X and y
@@ -156,7 +155,7 @@ class _EdgeCond(BaseEstimator):
         if fixed := [name for name in FIXED if name in settings]:
             raise ValueError(f"settings must leave out what follows from X and y: {', '.join(fixed)} does.")
         said = {name: value for name, value in given.items() if value is not None} | dict(settings)
-        recipe = changed(of_length(recipe, plain(self.epochs)), plain(said))
+        recipe = changed(with_epochs(recipe, plain(self.epochs)), plain(said))
         most, told = np.inf, ""
         if recipe.input is None:
             most, told = recipe.sparsifications, f" to {recipe.sparsifications}, the sparsifications of a graph"

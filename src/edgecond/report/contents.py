@@ -192,7 +192,7 @@ def _said(value: Any) -> str:
     """A value of a recipe in words."""
     match value:
         case Mapping():
-            return ", ".join(f"{name} {_said(part)}" for name, part in value.items()) or "none"
+            return ", ".join(f"{name} {_said(part)}" for name, part in value.items() if part is not None) or "none"
         case list() | tuple():
             return " ".join(map(_said, value)) or "none"
         case bool():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from importlib.resources import files
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import quote
@@ -17,6 +18,7 @@ from pydantic import (
     model_validator,
     PlainSerializer,
     PositiveInt,
+    TypeAdapter,
     ValidationError,
 )
 
@@ -55,6 +57,7 @@ def _task(value: Any) -> Any:
 
 Number = Annotated[float, BeforeValidator(_number)]
 _Decay = Annotated[float, Field(ge=0, lt=1)]
+_EPOCHS = TypeAdapter(PositiveInt)
 
 
 def _renamed(content: Any, names: Mapping[str, str]) -> Any:
@@ -81,6 +84,12 @@ class Input(_Part):
 
 _FAMILIES: Mapping[str, Mapping[str, type[Optimizer | Schedule]]] = {"optimizer": OPTIMIZERS, "schedule": SCHEDULES}
 """Settings of `Train` that choose a class by its name, and the classes."""
+
+
+SCHEDULE_SETTINGS = frozenset(
+    ["epochs", "learning_rate", "schedule", *(setting for each in SCHEDULES.values() for setting in each.defaults())]
+)
+"""Settings of `Train` that the learning rate of a step depends on."""
 
 
 class Train(_Part):
@@ -139,6 +148,13 @@ class Train(_Part):
     def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
         return ((name, value) for name, value in super().__repr_args__() if value is not None)
 
+    @property
+    def description(self) -> str:
+        """Length, batch size, optimizer and learning rates in one line."""
+        epochs = f"{self.epochs} epoch{'s' if self.epochs > 1 else ''}"
+        optimizer, schedule = type(self.make_optimizer()).__name__, self.make_schedule().description
+        return f"{epochs}, batch size {self.batch_size}, {optimizer}, {schedule}"
+
     def make_optimizer(self) -> Optimizer:
         """Build the optimizer from its settings."""
         return OPTIMIZERS[self.optimizer](**self._settings(OPTIMIZERS[self.optimizer]))
@@ -154,12 +170,16 @@ class Train(_Part):
     def following(self, changes: Mapping[str, Any]) -> dict[str, Any]:
         """Return the settings that change along with others, by their names in `Train`.
 
-        Another optimizer or schedule comes with its defaults, the optimizer with that of the learning rate too. None
-        stands for a default.
+        Another optimizer or schedule comes with its defaults, the optimizer with that of the learning rate too. Of
+        another number of epochs, each learning rate keeps its share. None stands for a default.
         """
         following: dict[str, Any] = {}
         if changes.get("schedule", self.schedule) != self.schedule:
             following |= dict.fromkeys(SCHEDULES[self.schedule].defaults())
+        elif "epochs" in changes:
+            with suppress(ValidationError):  # refused in a sentence with the rest of the recipe
+                epochs = _EPOCHS.validate_python(changes["epochs"])
+                following |= self.make_schedule().with_epochs(epochs).settings
         if changes.get("optimizer", self.optimizer) != self.optimizer:
             following |= dict.fromkeys(["learning_rate", *OPTIMIZERS[self.optimizer].defaults()])
         return following
@@ -319,6 +339,15 @@ def changed(recipe: Recipe, changes: Mapping[str, Any]) -> Recipe:
         return Recipe(paper=recipe.paper, **content) if changes else recipe
     except ValueError as error:
         raise RecipeError(f"the settings of {recipe.name} must hold together: {first_fault(error)}") from error
+
+
+def with_epochs(recipe: Recipe, epochs: int | None) -> Recipe:
+    """Return the recipe with another number of epochs, of which each learning rate keeps its share.
+
+    >>> with_epochs(find("sydney/ecc"), 50).train.drops  # 200 and 245 of 250
+    (40, 49)
+    """
+    return recipe if epochs is None else changed(recipe, {"train.epochs": epochs})
 
 
 def varied(recipe: Recipe, changes: Mapping[str, Any]) -> Recipe:

@@ -8,7 +8,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, UTC
 from pathlib import Path
 from typing import Any
@@ -25,10 +25,11 @@ from edgecond.graph import Sample
 from edgecond.nn import kernels as native
 from edgecond.nn import parallel
 from edgecond.nn.checkpoint import load_checkpoint, save_checkpoint
+from edgecond.nn.schedules import Schedule
 from edgecond.nn.training import Step, Training
 from edgecond.runs.model import FILE, Learnable, Model, settings, versions
 from edgecond.runs.preparation import Progress, unseen
-from edgecond.runs.recipe import Recipe
+from edgecond.runs.recipe import Recipe, SCHEDULE_SETTINGS, Train, with_epochs
 
 SAVE_EVERY = 60.0  # seconds between checkpoints within a run
 KEPT = ("settings", "seconds", "history", "sums")  # of a run, in its checkpoint
@@ -110,8 +111,14 @@ class Run:
         assert self.directory is not None
         return self.directory / "checkpoint.safetensors"
 
-    def take_up(self) -> None:
-        """Go on from the checkpoint, if there is one."""
+    def resume(self, batches: int) -> None:
+        """Resume from the checkpoint, if there is one.
+
+        The settings must be the same. The schedule may be another, if its learning rates so far are the same.
+
+        Args:
+            batches: Number of batches per epoch.
+        """
         try:
             if not self.checkpoint.exists():
                 return
@@ -123,17 +130,24 @@ class Run:
                 f"{self.checkpoint} must be the checkpoint of a run: it lacks {', '.join(missing)}. "
                 "Name another directory, or start again with --restart."
             )
-        if (held := _completed(about["settings"])) != self.settings:
-            differs = _difference(held, self.settings)
+        held = _completed(about["settings"])
+        differs = _difference(*map(_apart_from_schedule, (held, self.settings)))
+        if differs or (before := _schedule(held)) is None:
             raise CheckpointError(
-                f"{self.directory} must hold a run of the same settings: it differs in {differs}. "
+                f"{self.directory} must hold a run of the same settings: it differs in {differs or 'the schedule'}. "
                 "Name another directory, or start again with --restart."
             )
-        position, epochs = about["position"], self.training.schedule.epochs
+        position, schedule, epochs = about["position"], self.training.schedule, self.training.schedule.epochs
         if (begun := position["epoch"] + (position["batch"] > 0)) > epochs:
             raise CheckpointError(
                 f"{self.directory} must hold a run of at most {epochs} epochs: it has begun epoch {begun}. "
                 "Ask for as many, name another directory, or start again with --restart."
+            )
+        if not schedule.agrees_with(before, position["epoch"], position["batch"], batches):
+            raise CheckpointError(
+                f"{self.directory} must hold a run whose learning rates so far are those of the schedule asked for: it "
+                f"has begun epoch {begun} with {before.description}, and {epochs} epochs have {schedule.description}. "
+                "Ask for the former epochs and schedule, name another directory, or start again with --restart."
             )
         self.training.restore(tensors, position)
         self.seconds, self.sums = about["seconds"], about["sums"]
@@ -226,7 +240,7 @@ def train(
         fold: The test fold, from 0.
         seed: Of everything random.
         directory: Of checkpoint, log and model; none to keep nothing, not even the pyramids of graphs.
-        epochs: Instead of the recipe's.
+        epochs: Number of epochs instead of the recipe's; each learning rate keeps its share of them.
         workers: Processes that build batches ahead.
         restart: Begin from the beginning, whatever is in the directory.
         observe: Called after every step; the run stops, saved, when it returns False.
@@ -234,21 +248,21 @@ def train(
         parts: Training and test examples instead of those that the recipe names.
         device: Instead of a GPU if there is one.
     """
+    recipe = with_epochs(recipe, epochs)
     examples, test = parts or datasets.load(recipe.dataset, fold, **recipe.options)
     with parallel.first_alone():  # pyramids of graphs are computed once, and then read from the cache
         model = Model.new(recipe, examples, seed, progress, passing=directory is None)
     model.network.to(device or parallel.device())
     batches = model.batches(examples, seed, (parallel.rank(), parallel.ranks()))
-    how = recipe.train
-    schedule = replace(how.make_schedule(), epochs=epochs or how.epochs)
+    schedule, optimizer = recipe.train.make_schedule(), recipe.train.make_optimizer()
     made_of = {"recipe": settings(recipe), "data": examples.digest, "fold": fold, "seed": seed}
     run = Run(
         directory,
         made_of,
-        Training(model.network, schedule, seed, objective=model.objective, optimizer=how.make_optimizer()),
+        Training(model.network, schedule, seed, objective=model.objective, optimizer=optimizer),
     )
     if directory is not None and not restart:
-        run.take_up()
+        run.resume(len(batches))
     run.learn(Ahead(batches, workers), observe)
     model.about.update(fold=fold, epochs=schedule.epochs)
     if directory is not None and parallel.rank() == 0:
@@ -292,7 +306,7 @@ def reproduce(
         "date": datetime.now(UTC).date().isoformat(),
         "data": trained.test.digest,
         **trained.model.preparation.about,
-        "recipe": hashlib.sha256(json.dumps(settings(recipe), sort_keys=True).encode()).hexdigest()[:16],
+        "recipe": hashlib.sha256(json.dumps(settings(trained.model.recipe), sort_keys=True).encode()).hexdigest()[:16],
         "threads": torch.get_num_threads(),
         "processes": parallel.ranks(),
         "device": parallel.device().type,
@@ -310,6 +324,23 @@ def _completed(held: dict[str, Any]) -> dict[str, Any]:
         return {**held, "recipe": settings(Recipe.model_validate({**held["recipe"], "paper": ()}))}
     except (KeyError, TypeError, ValidationError):  # not the settings of any version: the difference tells
         return held
+
+
+def _apart_from_schedule(made_of: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings of a run without those of its schedule."""
+    try:
+        train = {name: value for name, value in made_of["recipe"]["train"].items() if name not in SCHEDULE_SETTINGS}
+        return {**made_of, "recipe": {**made_of["recipe"], "train": train}}
+    except (KeyError, TypeError, AttributeError):  # not the settings of any version
+        return made_of
+
+
+def _schedule(made_of: dict[str, Any]) -> Schedule | None:
+    """Return the schedule that a run had; None if its settings are not those of any."""
+    try:
+        return Train.model_validate(made_of["recipe"]["train"]).make_schedule()
+    except (KeyError, TypeError, ValidationError):
+        return None
 
 
 def _difference(one: dict[str, Any], other: dict[str, Any]) -> str:

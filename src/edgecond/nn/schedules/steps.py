@@ -36,5 +36,5 @@ class Steps(Schedule):
 
     def with_epochs(self, epochs: int) -> Self:
         """Scale the drops, rounded to whole epochs; the first epoch keeps the initial learning rate."""
-        drops = tuple(drop and max(1, round(drop * epochs / self.epochs)) for drop in self.drops)
+        drops = tuple(max(1, round(drop * epochs / self.epochs)) if drop > 0 else drop for drop in self.drops)
         return replace(self, epochs=epochs, drops=drops)

@@ -19,8 +19,8 @@ from edgecond.data.graphs import GraphExamples, Graphs
 from edgecond.data.splits import group_folds, scaffold_split
 from edgecond.errors import DataError
 from edgecond.runs.model import Learnable
-from edgecond.runs.own.settings import for_clouds, for_graphs, of_length
-from edgecond.runs.recipe import changed, Recipe
+from edgecond.runs.own.settings import for_clouds, for_graphs
+from edgecond.runs.recipe import changed, Recipe, with_epochs
 
 SHOWN = 10  # rows or files that were skipped, before the rest is counted
 
@@ -136,11 +136,8 @@ def read(
     else:
         found = _clouds(path, meshes, divided)
     train, test = _learnable(path, found)
-    recipe = changed(of_length(found.recipe, epochs), settings or {})
+    recipe = changed(with_epochs(found.recipe, epochs), settings or {})
     said = [*found.said, f"{len(train)} to learn from, {len(test)} to test", f"network: {recipe.network}"]
-    said.append(
-        f"{recipe.train.epochs} epochs, batches of {recipe.train.batch_size}, rate {recipe.train.learning_rate:g}"
-    )
     if recipe.balanced:
         said.append("rare classes count as much as frequent ones")
     return Own(recipe, found.parts, tuple(said))

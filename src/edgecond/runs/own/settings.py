@@ -9,7 +9,7 @@ import numpy as np
 from edgecond.data.examples import Examples, PointExamples
 from edgecond.data.graphs import GraphExamples
 from edgecond.notation import Architecture, GlobalPooling, Layer, Pooling
-from edgecond.runs.recipe import changed, find, Input, Recipe, Train
+from edgecond.runs.recipe import find, Input, Recipe, Train
 
 CLOUDS = "modelnet10/ecc"
 """The row whose network clouds have, with its lengths in units of the spacing of points (Section 4.2)."""
@@ -87,15 +87,6 @@ def for_graphs(name: str, examples: GraphExamples, task: str = "classification",
 
 def _rate(row: Recipe, task: str) -> float:
     return QUANTITIES_RATE if task == "regression" else row.train.learning_rate
-
-
-def of_length(recipe: Recipe, epochs: int | None) -> Recipe:
-    """The same with another number of epochs, of which each rate has its share."""
-    if epochs is None:
-        return recipe
-    found = changed(recipe, {"train.epochs": epochs})
-    drops = tuple(drop * found.train.epochs // recipe.train.epochs for drop in recipe.train.drops or ())
-    return found.model_copy(update={"train": found.train.model_copy(update={"drops": drops})})
 
 
 def _like(row: Recipe, **changes: Any) -> Recipe:

@@ -53,6 +53,7 @@ def test_a_single_step_has_the_full_learning_rate():
         (Steps(50, 0.1, (25, 35, 45)), "learning rate 0.1, divided by 10 after epochs 25, 35 and 45"),
         (Steps(20, 0.05, (15,)), "learning rate 0.05, divided by 10 after epoch 15"),
         (Steps(2, 0.05, (1, 2)), "learning rate 0.05, divided by 10 after epoch 1"),
+        (Steps(9, 0.05, (1, 1, 4)), "learning rate 0.05, divided by 100 after epoch 1, by 10 after epoch 4"),
         (Steps(2, 0.05, (2,)), "learning rate 0.05"),
         (Cosine(100, 0.003), "learning rate 0.003, cosine decay to 0 after 5 epochs of warm-up"),
         (Cosine(20, 0.003, final=0.1), "learning rate 0.003, cosine decay to 0.0003 after 1 epoch of warm-up"),

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Self
 
 from edgecond.nn.schedules.base import Schedule
@@ -24,12 +27,12 @@ class Steps(Schedule):
 
     @property
     def description(self) -> str:
-        drops = [str(drop) for drop in self.drops if drop < self.epochs]
-        if not drops:
-            return f"learning rate {self.learning_rate:g}"
-        *first, last = drops
-        epochs = f"epochs {', '.join(first)} and {last}" if first else f"epoch {last}"
-        return f"learning rate {self.learning_rate:g}, divided by 10 after {epochs}"
+        counts = sorted(Counter(drop for drop in self.drops if drop < self.epochs).items())
+        drops = ", ".join(
+            f"by {10**count} after {_epochs([str(drop) for drop, _ in group])}"
+            for count, group in groupby(counts, key=lambda item: item[1])
+        )
+        return f"learning rate {self.learning_rate:g}" + (f", divided {drops}" if drops else "")
 
     def learning_rate_at(self, epoch: int, batch: int, batches: int) -> float:
         return self.learning_rate * FACTOR ** sum(epoch >= drop for drop in self.drops)
@@ -38,3 +41,8 @@ class Steps(Schedule):
         """Scale the drops, rounded to whole epochs; the first epoch keeps the initial learning rate."""
         drops = tuple(max(1, round(drop * epochs / self.epochs)) if drop > 0 else drop for drop in self.drops)
         return replace(self, epochs=epochs, drops=drops)
+
+
+def _epochs(numbers: Sequence[str]) -> str:
+    *first, last = numbers
+    return f"epochs {', '.join(first)} and {last}" if first else f"epoch {last}"

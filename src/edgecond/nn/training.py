@@ -1,4 +1,4 @@
-"""Training by stochastic gradient descent with the paper's step schedule, resumable after every step (Section 4)."""
+"""The training loop, resumable after every step (Section 4); optimizers and schedules are chosen by name."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from edgecond.nn.schedules import Schedule
 
 
 class Batches(Protocol):
-    """The batches of every epoch, the same ones whenever they are asked for."""
+    """The batches of every epoch, the same whenever they are iterated."""
 
     def __len__(self) -> int:
-        """How many there are in an epoch."""
+        """Return the number of batches per epoch."""
         ...
 
     def run(self, epoch: int, batch: int, epochs: int) -> Iterator[Sample]:
-        """All batches from one of some epoch on, to the end of the last of `epochs`."""
+        """Yield all batches from a position to the end of the last of `epochs` epochs."""
         ...
 
 
@@ -54,7 +54,7 @@ class Step:
 
 
 class NonFiniteLossError(ArithmeticError):
-    """The loss became infinite or not a number."""
+    """The loss is infinite or not a number."""
 
 
 @dataclass(eq=False)
@@ -124,14 +124,14 @@ class Training:
             scores = self._joined(sample.x, sample.pyramid)
         losses, *others = self.objective.measure(scores, sample.y)
         summed, weight, metric, count = parallel.total(torch.stack([losses.detach(), *others])).tolist()
-        weight = weight or 1.0  # a batch of which nothing is known teaches nothing
+        weight = weight or 1.0  # a batch without any known target has no gradient
         if not math.isfinite(summed):
             raise NonFiniteLossError(
                 f"the loss must stay finite: it is {summed} in epoch {epoch + 1}, batch {batch + 1}. "
-                "A lower learning rate is the usual cure; look for non-finite signals in that batch otherwise."
+                "Try a lower learning rate, or look for signals in that batch that are not finite."
             )
         self._descent.zero_grad()
-        (losses * (parallel.ranks() / weight)).backward()  # the processes' gradients are averaged
+        (losses * (parallel.ranks() / weight)).backward()  # gradients are averaged over processes
         self._descent.step()
         last = batch + 1 == batches
         self.epoch, self.batch = (epoch + 1, 0) if last else (epoch, batch + 1)
@@ -140,9 +140,9 @@ class Training:
 
 @contextmanager
 def seeded(seed: int, device: torch.device) -> Iterator[None]:
-    """Numbers drawn within depend on the seed alone, and those drawn after it are as if none had been.
+    """Seed torch's random numbers within a block, and restore the state of the generators after it.
 
-    On a processor only its own generator is touched: `torch.manual_seed` takes a millisecond there.
+    On a CPU only the generator of the CPU is seeded: `torch.manual_seed` takes a millisecond there.
     """
     on_cpu = device.type == "cpu"
     with torch.random.fork_rng([] if on_cpu else None):
@@ -151,7 +151,7 @@ def seeded(seed: int, device: torch.device) -> Iterator[None]:
 
 
 def mix(*numbers: int) -> int:
-    """One seed from several, by the mixing steps of SplitMix64."""
+    """Mix several numbers into one seed, as SplitMix64 does."""
     state = 0
     for number in numbers:
         state = (state + number + 0x9E3779B97F4A7C15) & (2**64 - 1)

@@ -29,7 +29,8 @@ from edgecond.nn.schedules import Schedule
 from edgecond.nn.training import Step, Training
 from edgecond.runs.model import FILE, Learnable, Model, settings, versions
 from edgecond.runs.preparation import Progress, unseen
-from edgecond.runs.recipe import Recipe, SCHEDULE_SETTINGS, Train, with_epochs
+from edgecond.runs.recipe import Recipe, with_epochs
+from edgecond.runs.train import SCHEDULE_SETTINGS, Train
 
 SAVE_EVERY = 60.0  # seconds between checkpoints within a run
 KEPT = ("settings", "seconds", "history", "sums")  # of a run, in its checkpoint

@@ -5,7 +5,8 @@ import pytest
 from edgecond.errors import RecipeError
 from edgecond.nn.optimizers import AdamW, SGD
 from edgecond.nn.schedules import Cosine, Steps
-from edgecond.runs.recipe import changed, find, spelled, Train, with_epochs
+from edgecond.runs.recipe import changed, find, spelled, with_epochs
+from edgecond.runs.train import Train
 
 ROW = find("nci1/ecc")  # 50 epochs, learning rate 0.1, drops after 25, 35 and 45
 

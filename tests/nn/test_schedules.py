@@ -74,6 +74,11 @@ def test_drops_keep_their_share_of_the_epochs(epochs, drops):
     assert Steps(250, 0.1, (200, 245)).with_epochs(epochs) == Steps(epochs, 0.1, drops)
 
 
+def test_half_an_epoch_is_rounded_up():
+    """Halves are rounded the same way, so that drops stay apart."""
+    assert Steps(50, 0.1, (25, 35, 45)).with_epochs(5) == Steps(5, 0.1, (3, 4, 5))
+
+
 @pytest.mark.parametrize("epochs", range(1, 60))
 @pytest.mark.parametrize("drops", [(1,), (1, 2, 3), (25, 35, 45), (49,)])
 def test_the_first_epoch_always_has_the_initial_learning_rate(drops, epochs):

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
+from math import floor
 from typing import Self
 
 from edgecond.nn.schedules.base import Schedule
@@ -38,9 +39,9 @@ class Steps(Schedule):
         return self.learning_rate * FACTOR ** sum(epoch >= drop for drop in self.drops)
 
     def with_epochs(self, epochs: int) -> Self:
-        """Scale the drops, rounded to whole epochs; the first epoch keeps the initial learning rate."""
-        drops = tuple(max(1, round(drop * epochs / self.epochs)) if drop > 0 else drop for drop in self.drops)
-        return replace(self, epochs=epochs, drops=drops)
+        """Scale the drops, rounded half up to whole epochs; the first epoch keeps the initial learning rate."""
+        drops = (max(1, floor(drop * epochs / self.epochs + 0.5)) if drop > 0 else drop for drop in self.drops)
+        return replace(self, epochs=epochs, drops=tuple(drops))
 
 
 def _epochs(numbers: Sequence[str]) -> str:

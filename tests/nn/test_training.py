@@ -1,4 +1,4 @@
-"""Training follows the schedule, depends on nothing but the seed, and goes on bit by bit from any step."""
+"""Training follows its schedule, depends on nothing but the seed, and resumes bit by bit from any step."""
 
 from itertools import islice
 from math import log
@@ -19,7 +19,7 @@ PAPER = SGD()
 
 
 class Batches:
-    """Three batches of four samples, in another order each epoch."""
+    """Three batches of four samples, in another order in each epoch."""
 
     def __init__(self):
         self.samples = random_samples(WRITTEN, [5, 6, 7, 8] * 3, d0=2, s=3)
@@ -48,7 +48,7 @@ def same(a, b):
 
 
 def test_one_step_is_what_torch_would_do():
-    """SGD by hand: w - rate (g + decay w), for the first step, where momentum is the gradient itself."""
+    """SGD by hand: the first step is w - rate (g + decay w), as there is no momentum yet."""
     run = training()
     before = {name: p.detach().clone() for name, p in run.network.named_parameters()}
 
@@ -114,9 +114,9 @@ def test_a_run_interrupted_after_any_step_ends_in_the_same_bits(tmp_path, name, 
 
 
 def test_the_loss_goes_down():
-    """Twelve samples of random classes can only be learned by heart: with dropout of half of 8 channels, in part.
+    """Twelve samples of random classes can only be memorised, and with dropout of half of 8 channels only in part.
 
-    The mean over the last 20 epochs, as single steps depend on what is dropped; guessing has the loss log 3.
+    The mean over the last 20 epochs, as single steps depend on the dropout; a uniform guess has the loss log 3.
     """
     run = training(epochs=60, learning_rate=0.05, drops=(50,))
     losses = [step.loss for step in run.steps(Batches())]
@@ -125,7 +125,7 @@ def test_the_loss_goes_down():
     assert sum(losses[-60:]) / 60 < 0.8 * log(3)
 
 
-def test_a_loss_that_is_not_finite_stops_with_its_batch_named():
+def test_a_loss_that_is_not_finite_stops_the_training_and_names_the_batch():
     run = training()
     batches = Batches()
     batches.samples[0].x.fill_(float("nan"))
@@ -134,7 +134,7 @@ def test_a_loss_that_is_not_finite_stops_with_its_batch_named():
         list(run.steps(batches))
 
 
-def test_a_batch_of_which_nothing_is_known_teaches_nothing():
+def test_a_batch_without_known_targets_changes_nothing():
     """No loss and no gradient; without weight decay, the weights stay."""
     run = training(epochs=1, optimizer=SGD(weight_decay=0.0))
     before = {name: parameter.clone() for name, parameter in run.network.named_parameters()}

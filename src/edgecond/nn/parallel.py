@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from datetime import timedelta
 from typing import Any
 
 import torch
@@ -14,11 +13,6 @@ from torch import nn, Tensor
 from torch.nn.parallel import DistributedDataParallel
 
 from edgecond.nn.dropout import dropout_mask
-
-FINISHED = timedelta(days=1)
-"""How long a process that has finished waits for the others: process 0 tests and saves the network meanwhile."""
-FAILED = timedelta(seconds=5)
-"""How long a process that stopped or failed waits for the others, which torchrun ends if they do not stop too."""
 
 
 def ranks() -> int:
@@ -42,28 +36,20 @@ def device() -> torch.device:
 def processes() -> Iterator[None]:
     """Connect the processes that torchrun started; do nothing without torchrun.
 
-    No process disconnects before all have finished: a process whose peer is gone while it communicates may abort.
+    A process that finishes waits for the others before it disconnects: gloo may abort a process whose peer leaves while
+    it communicates. One that fails leaves at once, and torchrun ends the others.
     """
     if int(os.environ.get("WORLD_SIZE", "1")) == 1 or dist.is_initialized():
         yield
         return
     dist.init_process_group("nccl" if device().type == "cuda" else "gloo")
-    patience = FAILED
     try:
         yield
-        patience = FINISHED
+        if dist.get_backend() == "gloo":  # NCCL would end a process that waits ten minutes, while process 0 tests
+            with suppress(RuntimeError):  # it waited half an hour: nobody needs it any more
+                dist.barrier()
     finally:
-        _wait_for_others(patience)
         dist.destroy_process_group()
-
-
-def _wait_for_others(patience: timedelta) -> None:
-    """Wait until all processes have come here, or patience is at its end."""
-    if dist.get_backend() == "gloo":
-        with suppress(RuntimeError):  # some process failed, or takes too long
-            dist.monitored_barrier(timeout=patience)
-    elif patience == FINISHED:  # NCCL's barrier has no timeout of its own
-        dist.barrier()
 
 
 @contextmanager

@@ -169,6 +169,7 @@ class Run:
                 self.save()
                 saved = time.monotonic()
             if not go_on and not self.training.finished:
+                parallel.agreed(True)  # no process ends before the first has saved
                 where = f"saved in {self.directory}, the same command goes on" if self.directory else "nothing is kept"
                 raise Interrupted(f"stopped in epoch {step.epoch + 1}; {where}.")
 

@@ -230,7 +230,7 @@ MODEL = "must be a model file, or the directory of a run with its model in model
         (["report", "shapes"], f"shapes {MODEL}: there is none. `edgecond train` makes one."),
         (
             ["export", "unknown.safetensors"],
-            "unknown.safetensors must be a checkpoint of edgecond: its tensors are from elsewhere.",
+            "unknown.safetensors must be a checkpoint of edgecond: it is a safetensors file of another program.",
         ),
     ],
 )

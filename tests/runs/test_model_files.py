@@ -102,9 +102,12 @@ def test_a_file_of_the_first_format_still_tells_shapes_apart():
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        (lambda about, _: about.update(version=7), "of version 1: it says '7'. A newer edgecond wrote it: upgrade"),
-        (lambda about, _: about.update(version=-3), "of version 1: it says '-3'.$"),
-        (lambda about, _: about.update(version="x" * 10**6), "it says 'x{60}'.$"),
+        (
+            lambda about, _: about.update(version=7),
+            "of version 1: its version is '7'. A newer edgecond wrote it: upgrade",
+        ),
+        (lambda about, _: about.update(version=-3), "of version 1: its version is '-3'.$"),
+        (lambda about, _: about.update(version="x" * 10**6), "its version is 'x{60}'.$"),
         (lambda about, _: about.pop("model"), "it is the checkpoint of a run"),
         (lambda about, _: about.update(model=[1, 2]), "should be a valid dictionary"),
         (lambda about, _: about["model"].pop("classes"), "classes: Field required"),

@@ -175,7 +175,7 @@ def test_molecules_go_from_a_table_to_figures(tmp_path: Path):
     path = table(tmp_path, "smiles,logS", [*[f"{s},{-0.3 * len(s)}" for s in ALCOHOLS], "C1CC,7"])
     run = str(tmp_path / "run")
 
-    trained = invoked("train", str(path), "--target", "logS", "--epochs", "2", "--out", run)
+    trained = invoked("train", str(path), "--target", "logS", "--epochs", "4", "--out", run)
     evaluated = invoked("evaluate", run)
 
     assert "30 molecules; 1 rows skipped" in trained

@@ -62,16 +62,18 @@ def train(
     from edgecond.errors import meant, RecipeError
     from edgecond.nn import parallel
     from edgecond.runs import run
-    from edgecond.runs.recipe import find, parse_settings, recipes, with_settings
+    from edgecond.runs.recipe import find, parse_settings, recipes, with_epochs, with_settings
     from edgecond.runs.source import Source
+    from edgecond.runs.user_data import training_notes
 
     options: dict[str, Any] = {"workers": workers, "restart": restart}
     source, known = None, {*names(), *recipes()}  # these names are no paths, whatever the directory holds
     with users_errors():
         changes = parse_settings(settings or [])
         if data in known:
-            recipe = with_settings(find(data if "/" in data else f"{data}/ecc"), changes)
-            name, options["epochs"] = data, epochs
+            recipe = with_settings(with_epochs(find(data if "/" in data else f"{data}/ecc"), epochs), changes)
+            name = data
+            typer.echo("\n".join(training_notes(recipe)))
         elif Path(data).exists():
             read_options = ReadOptions(smiles, tuple(target or ()), group, vertices, meshes)
             source = Source(Path(data), read_options, Split(folds, fold, seed, scaffold))

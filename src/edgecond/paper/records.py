@@ -53,7 +53,7 @@ def reproduce(
         "date": datetime.now(UTC).date().isoformat(),
         "data": trained.test.digest,
         **trained.model.preparation.about,
-        "recipe": hashlib.sha256(json.dumps(recipe.settings(), sort_keys=True).encode()).hexdigest()[:16],
+        "recipe": hashlib.sha256(json.dumps(trained.model.recipe.settings(), sort_keys=True).encode()).hexdigest()[:16],
         "threads": torch.get_num_threads(),
         "processes": parallel.ranks(),
         "device": parallel.device().type,

@@ -107,7 +107,7 @@ def train(
     asked = {option: value for option, value in locals().items() if option in KEPT}
 
     from edgecond.errors import meant, RecipeError
-    from edgecond.files import write_whole
+    from edgecond.files import write_atomic
     from edgecond.nn import parallel
     from edgecond.runs import own
     from edgecond.runs import run as experiment
@@ -135,7 +135,7 @@ def train(
         trained = watched(name, experiment.train, recipe, fold, seed, directory=directory, **options)
         if parallel.rank() == 0:
             if data:
-                write_whole(directory / DATA, json.dumps(data).encode())
+                write_atomic(directory / DATA, json.dumps(data).encode())
             tell_how_good(trained.model, trained.test)
             typer.echo(f"The model is in {directory}; `edgecond report {directory}` shows it on a page.")
 

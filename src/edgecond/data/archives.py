@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, Self
 import numpy as np
 
 from edgecond.errors import DataError
-from edgecond.files import new, reading, writing
+from edgecond.files import reading
 
 MOST_BYTES = 4 * 2**30  # what an archive may hold unpacked
 MOST_RATIO = 100  # ... and how many times its own size; text reaches 20
@@ -49,28 +49,6 @@ def iterate_archive(
         for name, read in members:
             if wanted(name):
                 yield name, read()
-
-
-def unpack(path: Path, target: Path) -> None:
-    """Unpack a zip or tar archive as the new directory `target`: all of it, or nothing.
-
-    Names with `..`, absolute names, links, devices, names that occur twice and archives that would unpack to more
-    than `MOST_BYTES`, or `MOST_RATIO` times their own size, are refused before a byte is written.
-    """
-    if target.exists():
-        raise DataError(f"{target} exists already: {path} is unpacked into a new directory only.")
-    with reading(path):
-        with closing(_members(path)) as members:
-            for _ in members:
-                pass
-        with new(target) as scratch, closing(_members(path)) as members:
-            with writing(target):
-                scratch.mkdir()
-            for name, read in members:
-                data = read()
-                with writing(target):
-                    (scratch / name).parent.mkdir(parents=True, exist_ok=True)
-                    (scratch / name).write_bytes(data)
 
 
 Member = tuple[str, Callable[[], bytes]]
@@ -129,7 +107,7 @@ def _zip_members(path: Path, most: int) -> Iterator[Member]:
 def _check_name(path: Path, name: str) -> None:
     parts = PureWindowsPath(name)  # which knows both slashes, and drives
     if parts.anchor or ".." in parts.parts or "\0" in name or not (parts.parts or name.startswith(".")):
-        raise DataError(f"{path} is refused: the name {name!r} leads out of the directory it is unpacked into.")
+        raise DataError(f"{path} is refused: the name {name!r} leads out of the archive.")
 
 
 def _allowed(path: Path, most: int) -> int:

@@ -15,7 +15,7 @@ from edgecond.data.formats import ply as formats_ply
 from edgecond.data.graphs import GraphExamples, Graphs
 from edgecond.data.points import read_cloud, to_cloud, to_mesh
 from edgecond.errors import DataError
-from edgecond.files import write_whole
+from edgecond.files import write_atomic
 from edgecond.graph import Cloud
 from edgecond.nn.evaluation import Scores
 from edgecond.runs.model import Model
@@ -129,7 +129,7 @@ def _write_ply(model: Model, path: Path, outputs: Scores, to: Path) -> None:
     columns = dict(zip("xyz", read_points(path, count=None).positions.T, strict=True))
     columns |= {"class": np.array(numbers)[outputs.argmax(1)], "probability": outputs.max(1)}
     named = [f"class {number} is {name}" for number, name in zip(numbers, model.classes, strict=True)]
-    write_whole(to, formats_ply.write(columns, () if numbered else named))
+    write_atomic(to, formats_ply.write(columns, () if numbered else named))
 
 
 def _clouds(model: Model, files: Sequence[Path], looks: int, report: Report, progress: Progress) -> Placed:

@@ -20,7 +20,7 @@ from torch.utils.data import DataLoader, Dataset
 from edgecond.data import datasets
 from edgecond.data.samples import Batches
 from edgecond.errors import CheckpointError
-from edgecond.files import write_whole
+from edgecond.files import write_atomic
 from edgecond.graph import Sample
 from edgecond.nn import kernels as native
 from edgecond.nn import parallel
@@ -176,7 +176,7 @@ class Run:
         """One line of JSON for each epoch so far."""
         lines = "".join(json.dumps(epoch) + "\n" for epoch in self.history)
         if self.directory is not None and parallel.rank() == 0:
-            write_whole(self.directory / "log.jsonl", lines.encode())
+            write_atomic(self.directory / "log.jsonl", lines.encode())
 
 
 @dataclass(frozen=True, eq=False)
@@ -285,7 +285,7 @@ def reproduce(
         "versions": versions(),
         **(about or {}),
     }
-    write_whole(results / f"{name}.json", (json.dumps(record, indent=1, ensure_ascii=False) + "\n").encode())
+    write_atomic(results / f"{name}.json", (json.dumps(record, indent=1, ensure_ascii=False) + "\n").encode())
     return record
 
 

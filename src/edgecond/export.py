@@ -17,6 +17,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import nn, Tensor
 
+from edgecond.errors import EdgecondError
 from edgecond.files import atomic_file
 from edgecond.graph import Graph, Labels, Pyramid, Sample
 from edgecond.graph.segment import segment_sum
@@ -38,7 +39,7 @@ _MEANINGS = {
 }
 
 
-class ExportError(Exception):
+class ExportError(EdgecondError):
     """A network that cannot be exported as asked."""
 
 

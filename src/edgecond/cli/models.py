@@ -106,7 +106,7 @@ def train(
     """
     asked = {option: value for option, value in locals().items() if option in KEPT}
 
-    from edgecond.errors import meant, RecipeError
+    from edgecond.errors import did_you_mean, RecipeError
     from edgecond.files import write_atomic
     from edgecond.nn import parallel
     from edgecond.runs import own
@@ -125,7 +125,7 @@ def train(
         elif what not in known:
             raise RecipeError(
                 f"{what} must be a dataset, a row of `edgecond list`, or the path of your own data: it is none of them."
-                f"{meant(what, known, near=0.6)}"
+                f"{did_you_mean(what, known, cutoff=0.6, list_known=False)}"
             )
         else:
             recipe = changed(find(what if "/" in what else f"{what}/ecc"), settings)

@@ -10,6 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
+from edgecond.errors import EdgecondError
 from edgecond.graph import Sample
 from edgecond.nn.objective import Objective, ONE_CLASS
 
@@ -17,7 +18,7 @@ Scores = NDArray[np.float64]  # (examples, classes)
 Classes = NDArray[np.int64]  # (examples,)
 
 
-class NonFiniteOutputError(ArithmeticError):
+class NonFiniteOutputError(EdgecondError, ArithmeticError):
     """The network gave numbers that are infinite or not numbers."""
 
 

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import torch
 from torch import nn, Tensor
 
+from edgecond.errors import EdgecondError
 from edgecond.graph import Sample
 from edgecond.nn import parallel
 from edgecond.nn.objective import Objective, ONE_CLASS
@@ -69,7 +70,7 @@ class Step:
     last: bool
 
 
-class NonFiniteLossError(ArithmeticError):
+class NonFiniteLossError(EdgecondError, ArithmeticError):
     """The loss became infinite or not a number."""
 
 

@@ -20,7 +20,7 @@ from pydantic import (
     ValidationError,
 )
 
-from edgecond.errors import meant, RecipeError
+from edgecond.errors import did_you_mean, RecipeError
 from edgecond.notation import Architecture
 
 
@@ -192,7 +192,8 @@ def find(name: str) -> Recipe:
     known = recipes()
     if name not in known:
         raise RecipeError(
-            f"a row is one of those that `edgecond list` shows: there is no {name!r}.{meant(name, known)}"
+            f"a row is one of those that `edgecond list` shows: there is no {name!r}."
+            f"{did_you_mean(name, known, cutoff=0.3, list_known=False)}"
         )
     return known[name]
 
@@ -208,7 +209,8 @@ def changed(recipe: Recipe, changes: Mapping[str, Any]) -> Recipe:
             )
         if name not in known:
             raise RecipeError(
-                f"a setting is one of those that `edgecond show` lists: there is no {name!r}.{meant(name, known)}"
+                f"a setting is one of those that `edgecond show` lists: there is no {name!r}."
+                f"{did_you_mean(name, known, cutoff=0.3, list_known=False)}"
             )
         table, key = known[name]
         table[key] = value

@@ -19,7 +19,7 @@ from torch.utils.data import DataLoader, Dataset
 
 from edgecond.data import datasets
 from edgecond.data.samples import Batches
-from edgecond.errors import CheckpointError
+from edgecond.errors import CheckpointError, EdgecondError
 from edgecond.files import write_atomic
 from edgecond.graph import Sample
 from edgecond.nn import kernels as native
@@ -35,7 +35,7 @@ KEPT = ("settings", "seconds", "history", "sums")  # of a run, in its checkpoint
 Observer = Callable[[Step, int, int], bool]  # step, batches per epoch, epochs -> whether to go on
 
 
-class Interrupted(Exception):
+class Interrupted(EdgecondError):
     """A run was asked to stop; it is saved and can be taken up again."""
 
 

@@ -199,9 +199,9 @@ def test_folds_of_dgcnn_may_be_packed_as_their_repository_has_them(folder: Path,
 
 
 def test_an_unknown_split_is_a_sentence():
-    with refused("nci1 has no split 'fare': did you mean fair?", DataError):
+    with refused("nci1 has no split 'fare'. Did you mean fair?", DataError):
         parts("nci1", "fare", 0)
-    with refused("nci1 has no split 'x': there are stratified, dgcnn, fair, fair-selection.", DataError):
+    with refused("nci1 has no split 'x'. Known names: stratified, dgcnn, fair, fair-selection.", DataError):
         parts("nci1", "x", 0)
     with refused("the fair protocol has public folds of nci1, enzymes and dd: got nci109.", DataError):
         parts("nci109", "fair-selection", 0)

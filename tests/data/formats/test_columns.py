@@ -78,7 +78,7 @@ def test_columns_that_are_unknown_or_share_a_name_are_a_sentence(tmp_path: Path)
     table = read_csv(write(tmp_path, b"smiles,dose,dose\nC,1,2\n"))
     with refused(f"{table.path} must name each column once: 2 of them are called 'dose'.", DataError):
         table.column("dose")
-    with refused(f"{table.path} has no column 'Smile': did you mean smiles?", DataError):
+    with refused(f"{table.path} has no column 'Smile'. Did you mean smiles?", DataError):
         table.column("Smile")
 
 

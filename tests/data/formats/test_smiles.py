@@ -310,7 +310,7 @@ def test_what_a_table_lacks_is_a_sentence(tmp_path: Path):
         read(path, target="logP")
     with refused(f"{path} needs columns to predict: set target to some of logP, which hold numbers.", DataError):
         read(path, smiles="molecule")
-    with refused(f"{path} has no column 'logp': did you mean logP?", DataError):
+    with refused(f"{path} has no column 'logp'. Did you mean logP?", DataError):
         read(path, smiles="molecule", target="logp")
     with refused(
         f"{path} must hold a molecule in its column 'origin': "

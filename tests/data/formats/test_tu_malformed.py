@@ -208,7 +208,7 @@ def test_an_archive_that_leads_out_of_its_directory_is_refused(tmp_path: Path):
 def test_names_that_are_not_there_are_a_sentence(folder: Path):
     with refused(f"{folder / 'X'} must be a folder or a zip file in the TU format: there is nothing.", DataError):
         tu.read(folder / "X")
-    with refused("there is no dataset of graphs 'NCI': did you mean nci1 or nci109?", DataError):
+    with refused("there is no dataset of graphs 'NCI'. Did you mean nci1 or nci109?", DataError):
         tu.load("NCI")
     with refused("there is no dataset of graphs 'qq': there are nci1, nci109, mutag, mutag11, enzymes, dd.", DataError):
         tu.load("qq")

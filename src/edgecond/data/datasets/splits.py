@@ -14,7 +14,7 @@ from numpy import ndarray as Array
 
 from edgecond.data.archives import read_archive
 from edgecond.data.formats.tu import read_table, release_of
-from edgecond.errors import DataError, hint
+from edgecond.errors import DataError, did_you_mean
 from edgecond.files import data_directory, reading
 
 FOLDS = 10
@@ -44,7 +44,7 @@ def parts(name: str, split: str, fold: int) -> tuple[Int[Array, " train"], Int[A
     """
     drawn = {"stratified": committed_folds, "dgcnn": dgcnn_folds, "fair": fair_folds, "fair-selection": fair_folds}
     if split not in drawn:
-        raise DataError(f"{name} has no split {split!r}: {hint(split, drawn)}")
+        raise DataError(f"{name} has no split {split!r}.{did_you_mean(split, drawn)}")
     chosen = drawn[split](name)[fold]
     if split == "fair-selection":
         return chosen.train, chosen.validation

@@ -15,7 +15,7 @@ from jaxtyping import Float
 from numpy import ndarray as Array
 
 from edgecond.data.archives import decompressed
-from edgecond.errors import DataError, hint
+from edgecond.errors import DataError, did_you_mean
 
 Task = Literal["classification", "regression"]
 
@@ -49,7 +49,7 @@ class Table:
         """The field of each row in the column of this name."""
         found = [index for index, known in enumerate(self.header) if known == name]
         if not found:
-            raise DataError(f"{self.path} has no column {name!r}: {hint(name, filter(None, self.header))}")
+            raise DataError(f"{self.path} has no column {name!r}.{did_you_mean(name, filter(None, self.header))}")
         if len(found) > 1:
             raise DataError(f"{self.path} must name each column once: {len(found)} of them are called {name!r}.")
         return tuple(row[found[0]] for row in self.rows)

@@ -24,7 +24,7 @@ from numpy import ndarray as Array
 
 from edgecond.data.archives import is_archive, read_archive
 from edgecond.data.graphs import Graphs
-from edgecond.errors import DataError, hint
+from edgecond.errors import DataError, did_you_mean
 from edgecond.files import data_directory, digest, reading, sha256
 
 _PARTS = (
@@ -111,7 +111,7 @@ def read_release(name: str, path: Path) -> Graphs:
 def release_of(name: str) -> Release:
     """The release that a name stands for."""
     if name not in RELEASES:
-        raise DataError(f"there is no dataset of graphs {name!r}: {hint(name, RELEASES)}")
+        raise DataError(f"there is no dataset of graphs {name!r}.{did_you_mean(name, RELEASES)}")
     return RELEASES[name]
 
 

@@ -201,7 +201,7 @@ def test_an_archive_that_leads_out_of_its_directory_is_refused(tmp_path: Path):
     with zipfile.ZipFile(path, "a") as archive:
         archive.writestr("../TINY_B.txt", "1")
 
-    with pytest.raises(DataError, match="leads out of the directory"):
+    with pytest.raises(DataError, match=r"TINY_B\.txt.* leads out of the archive"):
         tu.read(path)
 
 
@@ -210,7 +210,7 @@ def test_names_that_are_not_there_are_a_sentence(folder: Path):
         tu.read(folder / "X")
     with refused("there is no dataset of graphs 'NCI'. Did you mean nci1 or nci109?", DataError):
         tu.load("NCI")
-    with refused("there is no dataset of graphs 'qq': there are nci1, nci109, mutag, mutag11, enzymes, dd.", DataError):
+    with refused("there is no dataset of graphs 'qq'. Known names: nci1, nci109, mutag, mutag11, enzymes, dd.", DataError):
         tu.load("qq")
     with refused(
         f"dd needs {folder / 'tu' / 'DD.zip'}, or a folder DD beside it, and neither is there. "

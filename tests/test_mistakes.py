@@ -237,7 +237,7 @@ def test_a_place_that_cannot_be_written_is_answered_by_a_sentence(words: list[st
 @pytest.mark.parametrize(
     ("run", "file", "sentence"),
     [
-        ("shapes", "molecules.csv", "molecules.csv cannot be read: line 1 must hold numbers, or the names of the "),
+        ("shapes", "molecules.csv", "molecules.csv cannot be read: line 2 must hold numbers"),
         ("molecules.csv", "shapes", "shapes must be a table in a file, as CSV: it is a folder."),
         ("molecules.csv", "shapes/ball/0.npy", "shapes/ball/0.npy must be a text: found something else."),
         ("graphs", "molecules.csv", "molecules.csv must be a folder or a zip file in the TU format: it is neither."),

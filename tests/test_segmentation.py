@@ -204,7 +204,7 @@ class TestOwnData:
             own.read(folder, vertices="label", folds=11)
         with refused("points are classified in clouds, and meshes as wholes: got both. Leave one out.", DataError):
             own.read(folder, vertices="label", meshes=True)
-        with pytest.raises(DataError, match=r"of 10 there is none, .* in a column 'kind', and its columns are x, y, z"):
+        with pytest.raises(DataError, match=r"of 10 there is none, .* in a column 'kind': found x, y, z"):
             own.read(folder, vertices="kind")
         with refused(
             f"{folder / '0.csv'} must be a folder of clouds whose points have classes: it is none.", DataError

@@ -88,7 +88,7 @@ def test_files_that_cannot_be_read_are_skipped_and_reported(street: Path):
     assert folder.skipped == [
         (
             street / "car/empty.xyz",
-            f"{street}/car/empty.xyz cannot be read: it must hold at least one point, and is an empty cloud.",
+            f"{street}/car/empty.xyz cannot be read: it must hold at least one point: it is empty.",
         ),
         (
             street / "tree/bad.ply",
@@ -134,7 +134,7 @@ def test_clouds_are_read_when_they_are_asked_for_and_travel_to_workers(street: P
     assert clouds[0].signal.tolist() == [[2], [7]]
     assert pickle.loads(pickle.dumps(clouds))[0].signal.tolist() == [[2], [7]]
     (street / "car/c.csv").unlink()
-    with refused(f"{street}/car/c.csv must be a file with a cloud: there is none.", DataError):
+    with refused(f"{street}/car/c.csv must be a file with a cloud: there is no such file.", DataError):
         clouds[0]
 
 
@@ -203,7 +203,7 @@ def test_a_class_without_a_readable_file_is_a_sentence(street: Path):
 
     with refused(
         f"{street}/bus must hold a file that can be read: of 2 there is none, and the first reason is that "
-        f"{street}/bus/a.xyz cannot be read: it must hold at least one point, and is an empty cloud.",
+        f"{street}/bus/a.xyz cannot be read: it must hold at least one point: it is empty.",
         DataError,
     ):
         read(street)

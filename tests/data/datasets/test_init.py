@@ -67,9 +67,7 @@ def test_an_unknown_fold_or_option_is_a_sentence():
 
 @pytest.mark.parametrize("name", ["sydney", "modelnet10", "mnist"])
 def test_a_dataset_that_is_not_there_says_how_to_get_it(folder: Any, name: str):
-    with pytest.raises(
-        DataError, match=rf"^{name} needs {folder}/.*.*Run `edgecond fetch {name}`"
-    ):
+    with pytest.raises(DataError, match=rf"^{name} needs {folder}/.*.*Run `edgecond fetch {name}`"):
         datasets.load(name)
 
 

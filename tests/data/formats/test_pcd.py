@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import struct
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from edgecond.data.formats import read_points
 from edgecond.data.formats.pcd import decompress, read
 from tests.data.formats.files import INTENSITY, pcd, POINTS
 from tests.sentences import refused
@@ -48,14 +50,17 @@ def test_padding_and_fields_of_many_numbers_are_passed_over():
     assert {name: column.tolist() for name, column in columns.items()} == {"x": [1], "y": [2], "z": [3]}
 
 
-def test_points_that_were_not_seen_are_left_out():
+def test_points_that_were_not_measured_are_left_out(tmp_path: Path):
     """The library's convention for scans as an image: NaN where there was no return."""
     data = b"FIELDS x y z i\nSIZE 4 4 4 4\nTYPE F F F F\nWIDTH 2\nHEIGHT 2\nDATA ascii\n"
 
-    columns = read(data + b"1 2 3 4\nnan nan nan 0\n5 6 7 8\nnan nan nan nan\n").columns
+    (tmp_path / "a.pcd").write_bytes(data + b"1 2 3 4\nnan nan nan 0\n5 6 7 8\nnan nan nan nan\n")
 
-    assert columns["x"].tolist() == [1, 5]
-    assert columns["intensity"].tolist() == [4, 8]
+    points = read_points(tmp_path / "a.pcd", column="i")
+
+    assert points.positions.tolist() == [[1, 2, 3], [5, 6, 7]]
+    assert points.y is not None
+    assert points.y.tolist() == [4, 8]
 
 
 @pytest.mark.parametrize(

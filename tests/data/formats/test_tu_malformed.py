@@ -210,7 +210,9 @@ def test_names_that_are_not_there_are_a_sentence(folder: Path):
         tu.read(folder / "X")
     with refused("there is no dataset of graphs 'NCI'. Did you mean nci1 or nci109?", DataError):
         tu.load("NCI")
-    with refused("there is no dataset of graphs 'qq'. Known names: nci1, nci109, mutag, mutag11, enzymes, dd.", DataError):
+    with refused(
+        "there is no dataset of graphs 'qq'. Known names: nci1, nci109, mutag, mutag11, enzymes, dd.", DataError
+    ):
         tu.load("qq")
     with refused(
         f"dd needs {folder / 'tu' / 'DD.zip'}, or a folder DD beside it, and neither is there. "

@@ -41,7 +41,7 @@ def read(data: bytes) -> Table:
     """
     header = _header(data)
     if not header.points:
-        raise ValueError("it must hold at least one point, and is an empty cloud")
+        raise ValueError("it must hold at least one point: it is empty")
     size = header.points * header.record.itemsize
     if header.data == "ascii":
         fields = _text(data, header)
@@ -63,11 +63,7 @@ def read(data: bytes) -> Table:
             pairs += [(colour, bits >> shift & 255) for colour, shift in (("red", 16), ("green", 8), ("blue", 0))]
         elif count == 1 and name != "_":
             pairs.append((name, field[:, 0]))
-    columns = named(pairs)
-    if not {"x", "y", "z"} <= columns.keys():
-        return Table(columns)
-    seen = ~np.any([np.isnan(columns[axis]) for axis in "xyz"], axis=0)
-    return Table({name: column[seen] for name, column in columns.items()})
+    return Table(named(pairs), holes=True)
 
 
 def _header(data: bytes) -> _Header:

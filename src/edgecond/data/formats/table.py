@@ -16,11 +16,19 @@ _SHORT = {"r": "red", "g": "green", "b": "blue", "i": "intensity"}
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Columns of a number per point, or per vertex of the triangles; some are `asked` for by name, or are not seen."""
+    """Columns with a number per point, or per vertex of the triangles.
+
+    Attributes:
+        columns: Columns by name.
+        triangles: Rows of the three corners of each triangle, numbered from 0.
+        asked: Columns that are used only if asked for by name.
+        holes: A point whose position has a NaN was not measured, and is left out.
+    """
 
     columns: dict[str, np.ndarray]
     triangles: Triangles = field(default_factory=lambda: np.empty((0, 3), np.int64))
     asked: dict[str, np.ndarray] = field(default_factory=dict)
+    holes: bool = False
 
 
 def named(pairs: Iterable[tuple[str, np.ndarray]]) -> dict[str, np.ndarray]:

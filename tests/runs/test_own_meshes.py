@@ -111,8 +111,8 @@ def test_a_file_without_faces_is_skipped_and_told(solids: Path, tmp_path: Path):
 
     found = own.read(tmp_path, meshes=True, folds=2)
 
-    reason = "a mesh must have faces, and it has 2 points alone; it can be taken as a cloud."
-    assert f"skipped: {tmp_path / 'a' / 'cloud.xyz'} cannot be read: {reason}" in found.said
+    start = f"skipped: {tmp_path / 'a' / 'cloud.xyz'} cannot be read: a mesh must have faces: found 2 points"
+    assert any(line.startswith(start) for line in found.said)
 
 
 def test_a_table_holds_no_meshes(tmp_path: Path):

@@ -11,5 +11,9 @@ def refused(sentence: str, kind: type[Exception] = ValueError) -> pytest.RaisesE
 
 
 def mentions(*facts: object, kind: type[Exception] = ValueError) -> pytest.RaisesExc:
-    """Expect an error whose message has these facts, in this order: a name, a value, the next step."""
-    return pytest.raises(kind, match="(?s)" + ".*".join(re.escape(str(fact)) for fact in facts))
+    """Expect an error whose message has these facts, in this order: a name, a value, the next step.
+
+    Several facts may be written as one text with ` ... ` between them.
+    """
+    parts = [part for fact in facts for part in str(fact).split(" ... ")]
+    return pytest.raises(kind, match="(?s)" + ".*".join(map(re.escape, parts)))

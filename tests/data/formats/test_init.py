@@ -131,7 +131,7 @@ def test_a_file_that_is_not_there_is_a_sentence(tmp_path: Path):
             "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 4\n",
             "its faces must use the vertices 0 to 2: found the vertex 3",
         ),
-        ("a.csv", "x,y,z,X\n1,2,3,4\n", "its columns must have different names, and two are called 'x'"),
+        ("a.csv", "x,y,z,X\n1,2,3,4\n", "its columns must have different names: two are called 'x'"),
     ],
 )
 def test_contents_that_are_no_cloud_are_a_sentence(tmp_path: Path, name: str, content: str, reason: str):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from edgecond.data.formats.text import read
-from tests.sentences import refused
+from tests.sentences import mentions, refused
 
 
 def columns(text: str) -> dict[str, list[float]]:
@@ -80,17 +80,17 @@ def test_a_count_in_the_first_line_means_the_columns_of_pts(row: str, names: lis
         ("", "it must hold at least one point: it is empty"),
         ("# nothing\n", "it must hold at least one point: it is empty"),
         ("x y z\n", "it must hold at least one point: it is empty"),
-        ("1 2 3\n1 2\n", "line 2 must hold 3 numbers, and holds 2"),
-        ("1 2 3\n\n# here\n1 two 3\n", "line 4 must hold numbers, and holds 'two'"),
-        ("1 2\n", "it must have columns x, y, z and perhaps others, and is of shape (1, 2)"),
+        ("1 2 3\n1 2\n", "line 2 must hold 3 numbers ... 2"),
+        ("1 2 3\n\n# here\n1 two 3\n", "line 4 must hold numbers ... 'two'"),
+        ("1 2\n", "it must have columns x, y, z and perhaps others ... (1, 2)"),
         ("in 1 line\n1 2 3\n", "line 1 must hold numbers or the names of the columns: found 'in 1 line'"),
         ("x,y,z,i\n1,2,3\n", "line 2 must hold a number for each of x, y, z, i: found 3"),
-        ("x,y,z,Z\n1,2,3,4\n", "its columns must have different names, and two are called 'z'"),
+        ("x,y,z,Z\n1,2,3,4\n", "its columns must have different names: two are called 'z'"),
         ("3\n1 2 3\n1 2 3\n", "line 1 announces 3 points: found 2"),
     ],
 )
 def test_text_that_is_no_cloud_is_a_reason(text: str, reason: str):
-    with refused(reason):
+    with mentions(reason):
         read(text.encode())
 
 

@@ -252,9 +252,9 @@ def test_a_place_that_cannot_be_written_is_answered_by_a_sentence(words: list[st
 @pytest.mark.parametrize(
     ("run", "file", "sentence"),
     [
-        ("shapes", "molecules.csv", "molecules.csv cannot be read: line 1 must hold numbers, or the names of the "),
-        ("molecules.csv", "shapes", "shapes must be a table in a file, as CSV: it is a folder."),
-        ("molecules.csv", "shapes/ball/0.npy", "shapes/ball/0.npy must be a text: found something else."),
+        ("shapes", "molecules.csv", "molecules.csv cannot be read: line 2 must hold numbers"),
+        ("molecules.csv", "shapes", "shapes must be a CSV file: it is a folder."),
+        ("molecules.csv", "shapes/ball/0.npy", "shapes/ball/0.npy must be text: found binary data."),
         ("graphs", "molecules.csv", "molecules.csv must be a folder or a zip file in the TU format: it is neither."),
         ("graphs", "shapes", "shapes must hold one dataset in the TU format, with one file NAME_A.txt: found 0."),
         ("graphs", "many.safetensors", "many.safetensors must hold edge_index, and batch or ptr, as a PyG Batch has "),

@@ -18,7 +18,7 @@ from jaxtyping import Float, Int
 from torch import nn, Tensor
 
 from edgecond.errors import EdgecondError
-from edgecond.files import whole
+from edgecond.files import atomic_file
 from edgecond.graph import Graph, Labels, Pyramid, Sample
 from edgecond.graph.segment import segment_sum
 from edgecond.nn.checkpoint import KEY
@@ -152,7 +152,7 @@ def export(model: Model, path: Path, to: str) -> None:
     suffix(to)
     if to == "onnx":
         _need_onnx()
-    with whole(path) as file, _quietly():
+    with atomic_file(path) as file, _quietly():
         program = _program(model)
         file.write(_onnx(program, model) if to == "onnx" else _torch(program, model))
 

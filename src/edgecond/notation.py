@@ -9,6 +9,8 @@ from itertools import accumulate
 from math import inf
 from typing import Self
 
+from edgecond.errors import EdgecondError
+
 
 class Number(float):
     """A number that is printed the way it was written, such as 2.5/32."""
@@ -90,7 +92,7 @@ class D(Layer):
     p: float
 
 
-class NotationError(ValueError):
+class NotationError(EdgecondError, ValueError):
     """A network that breaks a rule of the notation; `position` is the index of the character where it does."""
 
     def __init__(self, notation: str, position: int, rule: str, advice: str = "") -> None:

@@ -307,7 +307,7 @@ def test_the_tensors_of_a_batch_are_predicted_like_the_files_of_its_graphs(tmp_p
     )
 
     assert result.exit_code == 1
-    assert result.stderr.endswith("x must have labels that were learned: 9 was not.\n")
+    assert result.stderr.endswith("x must have the labels of the training set: found 9.\n")
     told = [row["p(no)"] for row in rows_of(result)]
     assert told == [told[0], told[1], told[1], told[0]]
     assert told[0] != told[1]

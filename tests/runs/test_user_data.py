@@ -115,7 +115,7 @@ def test_a_molecule_without_a_class_is_named(tmp_path: Path):
     path = table(tmp_path, "smiles,a", rows)
 
     with refused(
-        f"{path}, column 'a' must tell the class of every molecule: row 6 is blank. Remove such rows.", DataError
+        f"{path}, column 'a' must have a class for every molecule: row 6 is blank. Remove such rows.", DataError
     ):
         user_data.read(path, target=["a"])
 
@@ -126,7 +126,7 @@ def test_a_graph_without_a_class_is_named_by_its_number(tmp_path: Path):
     path = tiny.pairs(tmp_path / "graphs.safetensors", 5, y=y)
 
     with refused(
-        f"{path}, y must tell the class of every graph: that of graph 3, counted from 0, is "
+        f"{path}, y must have a class for every graph: that of graph 3, counted from 0, is "
         "NaN. Remove such graphs from the batch.",
         DataError,
     ):

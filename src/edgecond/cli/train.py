@@ -59,7 +59,7 @@ def train(
     """
     from edgecond.data.datasets import names
     from edgecond.data.kinds import ReadOptions, Split
-    from edgecond.errors import meant, RecipeError
+    from edgecond.errors import did_you_mean, RecipeError
     from edgecond.nn import parallel
     from edgecond.runs import run
     from edgecond.runs.recipe import find, parse_settings, recipes, with_epochs, with_settings
@@ -83,7 +83,7 @@ def train(
         else:
             raise RecipeError(
                 f"{data} must be a data set, a row of `edgecond list`, or the path of your data: it is none of them."
-                f"{meant(data, known, near=0.6)}"
+                f"{did_you_mean(data, known, cutoff=0.6, list_known=False)}"
             )
     directory = out or Path("runs/train", name)
     with parallel.processes():

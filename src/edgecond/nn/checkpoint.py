@@ -11,7 +11,7 @@ from safetensors.torch import save
 from torch import Tensor
 
 from edgecond.errors import CheckpointError
-from edgecond.files import write_whole
+from edgecond.files import write_atomic
 
 KEY = "edgecond"
 VERSION = 1
@@ -28,7 +28,7 @@ def save_checkpoint(path: Path, tensors: dict[str, Tensor], about: dict[str, Any
     """
     header = json.dumps({"version": VERSION, **about})
     content = save({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}, {KEY: header})
-    write_whole(path, content)
+    write_atomic(path, content)
 
 
 def load_checkpoint(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:

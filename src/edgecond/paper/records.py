@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from edgecond.files import write_whole
+from edgecond.files import write_atomic
 from edgecond.nn import kernels, parallel
 from edgecond.runs.model import versions
 from edgecond.runs.recipe import Recipe
@@ -61,5 +61,5 @@ def reproduce(
         "versions": versions(),
         **(about or {}),
     }
-    write_whole(results / f"{name}.json", (json.dumps(record, indent=1, ensure_ascii=False) + "\n").encode())
+    write_atomic(results / f"{name}.json", (json.dumps(record, indent=1, ensure_ascii=False) + "\n").encode())
     return record

@@ -20,7 +20,7 @@ from pydantic import (
     ValidationError,
 )
 
-from edgecond.errors import meant, RecipeError
+from edgecond.errors import did_you_mean, RecipeError
 from edgecond.notation import Architecture
 from edgecond.runs.train import Train
 
@@ -195,7 +195,8 @@ def find(name: str) -> Recipe:
     """Return the row of a name."""
     rows = recipes()
     if name not in rows:
-        raise RecipeError(f"a row must be one of those that `edgecond list` shows: got {name!r}.{meant(name, rows)}")
+        suggestion = did_you_mean(name, rows, cutoff=0.3, list_known=False)
+        raise RecipeError(f"a row must be one of those that `edgecond list` shows: got {name!r}.{suggestion}")
     return rows[name]
 
 
@@ -210,9 +211,8 @@ def with_settings(recipe: Recipe, changes: Mapping[str, Any]) -> Recipe:
         if name in ("name", "dataset", "task"):
             raise RecipeError(f"{name} follows from the data and cannot be set: got {value!r}. Leave it out.")
         if name not in known:
-            raise RecipeError(
-                f"a setting must be one of those that `edgecond show` lists: got {name!r}.{meant(name, known)}"
-            )
+            suggestion = did_you_mean(name, known, cutoff=0.3, list_known=False)
+            raise RecipeError(f"a setting must be one of those that `edgecond show` lists: got {name!r}.{suggestion}")
         table, key = known[name]
         table[key] = value
     try:

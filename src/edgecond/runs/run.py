@@ -20,7 +20,7 @@ from edgecond.data.kinds import LabelledExamples
 from edgecond.data.preparation import no_progress, Progress
 from edgecond.data.samples import Batches
 from edgecond.errors import CheckpointError, EdgecondError
-from edgecond.files import write_whole
+from edgecond.files import write_atomic
 from edgecond.graph import Sample
 from edgecond.nn import parallel
 from edgecond.nn.checkpoint import load_checkpoint, save_checkpoint
@@ -191,7 +191,7 @@ class Run:
         """Write a line of JSON for each epoch so far."""
         lines = "".join(json.dumps(epoch) + "\n" for epoch in self.history)
         if self.directory is not None and parallel.rank() == 0:
-            write_whole(self.directory / "log.jsonl", lines.encode())
+            write_atomic(self.directory / "log.jsonl", lines.encode())
 
 
 def with_present_names(history: list[Any]) -> list[Any]:

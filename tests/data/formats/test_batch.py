@@ -118,7 +118,7 @@ def test_new_graphs_are_numbered_as_those_that_were_learned():
     new = batch.packed([pair(edge_attr=torch.tensor([8, 8]))], like=learned).graphs
 
     assert new.edge_labels.tolist() == [1, 1]
-    with pytest.raises(DataError, match=r"edge_attr must have labels that were learned: 6 was not\.$"):
+    with pytest.raises(DataError, match=r"edge_attr must have the labels of the training set: found 6\.$"):
         batch.packed([pair(edge_attr=torch.tensor([6, 6]))], like=learned)
 
 
@@ -142,7 +142,7 @@ BROKEN = {
     ),
     "an edge twice": (
         {"ptr": np.array([0, 2]), "edge_index": np.array([[0, 0, 1], [1, 1, 0]])},
-        "must have each edge once: that from 0 to 1 is there twice",
+        "must have each edge once: that from 0 to 1 occurs twice",
     ),
     "one direction": (
         {"ptr": np.array([0, 2]), "edge_index": np.array([[0], [1]])},
@@ -158,7 +158,7 @@ BROKEN = {
     ),
     "a y of vertices in graphs of one size": (
         {"ptr": np.array([0, 2, 4]), "edge_index": np.zeros((2, 0), int), "y": np.array([0, 1, 1, 0])},
-        "y must be a number or a row of numbers for each of 2 graphs: it has (4,). To learn the classes of vertices",
+        "y must be a number or a row of numbers for each of 2 graphs: it has (4,). To predict the class of each vertex",
     ),
     "an empty graph": ({"ptr": np.array([0, 0]), "edge_index": np.zeros((2, 0), int)}, "at least one vertex"),
 }
@@ -180,7 +180,7 @@ def test_the_advice_for_single_directions_helps():
 
 def test_a_pickle_is_not_read(tmp_path: Path):
     torch.save({"x": torch.ones(2)}, tmp_path / "graphs.safetensors")
-    with pytest.raises(DataError, match=r"must be a file of safetensors: .* Pickles are not read\.$"):
+    with pytest.raises(DataError, match=r"must be a safetensors file: .* Pickles are not read\.$"):
         batch.read(tmp_path / "graphs.safetensors")
 
 

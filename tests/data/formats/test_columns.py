@@ -55,13 +55,13 @@ def test_rows_are_numbered_as_a_spreadsheet_shows_them(tmp_path: Path):
     table = read_csv(write(tmp_path, b'a,b\n"1\n2",x\n\n3\n,\n4,y\n'))
 
     assert (table.numbers, table.column("b")) == ((2, 6), ("x", "y"))
-    assert table.uneven == ((4, "the row must have 2 fields, one for each column: it has 1."),)
+    assert table.uneven == ((4, "the row must have 2 fields, one for each column: found 1."),)
 
 
 def test_what_is_no_table_is_a_sentence(tmp_path: Path):
     for data, sentence in {
-        b"": "{} must name its columns in the first line: there is nothing.",
-        b"PK\3\4\0\0": "{} must be a text: found something else. Save the table as CSV.",
+        b"": "{} must name its columns in the first line: the line is empty.",
+        b"PK\3\4\0\0": "{} must be text: found binary data. Save the table as CSV.",
         b'a,b\n1,2\n"3,4\n5,6\n': "{}, row 3 must be a row of a table: unexpected end of data. "
         "Close its quotes, or shorten its fields.",
         b"a,b\n1," + b"C" * 200_000: "{}, row 2 must be a row of a table: field larger than field limit (131072). "
@@ -76,9 +76,9 @@ def test_what_is_no_table_is_a_sentence(tmp_path: Path):
 
 def test_columns_that_are_unknown_or_share_a_name_are_a_sentence(tmp_path: Path):
     table = read_csv(write(tmp_path, b"smiles,dose,dose\nC,1,2\n"))
-    with refused(f"{table.path} must name each column once: 2 of them are called 'dose'.", DataError):
+    with refused(f"{table.path} must name each column once: 2 columns are called 'dose'.", DataError):
         table.column("dose")
-    with refused(f"{table.path} has no column 'Smile': did you mean smiles?", DataError):
+    with refused(f"{table.path} has no column 'Smile'. Did you mean smiles?", DataError):
         table.column("Smile")
 
 
@@ -121,7 +121,7 @@ def test_numbers_may_have_decimal_commas_beside_semicolons(tmp_path: Path):
 
 def test_what_cannot_be_predicted_is_a_sentence():
     for texts, task, sentence in (
-        (["", "NA"], None, "c must hold something to predict: all of its 2 fields are blank."),
+        (["", "NA"], None, "c must hold values to predict: all of its 2 fields are blank."),
         (
             ["1.5", "<5"],
             None,
@@ -132,7 +132,7 @@ def test_what_cannot_be_predicted_is_a_sentence():
         (
             [f"id{row}" for row in range(101)],
             None,
-            "c must hold the names of at most 100 classes: found 101. Name another column to predict.",
+            "c must hold at most 100 classes: found 101. Choose another column to predict.",
         ),
     ):
         with refused(sentence, DataError):

@@ -14,7 +14,7 @@ import pytest
 from edgecond.data.formats import ENDINGS, read_points
 from edgecond.errors import DataError
 from tests.data.formats.files import every_kind, INTENSITY, las, OFF, pcd, ply, ply_faces, POINTS, saved
-from tests.sentences import refused
+from tests.sentences import mentions, refused
 
 Real = Callable[[str], Path]
 CLOUDS = [kind for kind in every_kind() if re.match("ply [ab]|pcd|la|text|np", kind)]
@@ -96,30 +96,30 @@ def test_endings_may_be_in_capitals(tmp_path: Path):
 def test_an_unknown_ending_is_answered_with_the_known_ones(tmp_path: Path):
     path = tmp_path / "cloud.docx"
 
-    with refused(f"{path} must be a cloud or a mesh in a file of the kinds {', '.join(ENDINGS)}.", DataError):
+    with mentions(path, ", ".join(ENDINGS), kind=DataError):
         read_points(path)
 
 
 def test_a_file_that_is_not_there_is_a_sentence(tmp_path: Path):
     (tmp_path / "folder.ply").mkdir()
     for name in ("nothing.ply", "folder.ply"):
-        with refused(f"{tmp_path / name} must be a file with a cloud: there is none.", DataError):
+        with refused(f"{tmp_path / name} must be a file with a cloud: there is no such file.", DataError):
             read_points(tmp_path / name)
 
 
 @pytest.mark.parametrize(
     ("name", "content", "reason"),
     [
-        ("a.xyz", "", "it must hold at least one point, and is an empty cloud"),
+        ("a.xyz", "", "it must hold at least one point: it is empty"),
         (
             "a.xyz",
             "1 2 3\n1 nan 3\n",
-            "its numbers must be finite in single precision, and the position of point 1 is [1.0, nan, 3.0]",
+            "its numbers must be finite in single precision: the position of point 1 is [1.0, nan, 3.0]",
         ),
         (
             "a.xyz",
             "1 2 3 1e39\n",
-            "its numbers must be finite in single precision, and the signal of point 0 is [1e+39]",
+            "its numbers must be finite in single precision: the signal of point 0 is [1e+39]",
         ),
         (
             "a.off",
@@ -129,9 +129,9 @@ def test_a_file_that_is_not_there_is_a_sentence(tmp_path: Path):
         (
             "a.obj",
             "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 4\n",
-            "its faces must be of the vertices 0 to 2, and one has the vertex 3",
+            "its faces must use the vertices 0 to 2: found the vertex 3",
         ),
-        ("a.csv", "x,y,z,X\n1,2,3,4\n", "its columns must have different names, and two are called 'x'"),
+        ("a.csv", "x,y,z,X\n1,2,3,4\n", "its columns must have different names: two are called 'x'"),
     ],
 )
 def test_contents_that_are_no_cloud_are_a_sentence(tmp_path: Path, name: str, content: str, reason: str):
@@ -159,9 +159,7 @@ def test_contents_that_are_no_cloud_are_a_sentence(tmp_path: Path, name: str, co
 def test_a_file_without_points_is_an_empty_cloud(tmp_path: Path, name: str, content: bytes):
     (tmp_path / name).write_bytes(content)
 
-    with refused(
-        f"{tmp_path / name} cannot be read: it must hold at least one point, and is an empty cloud.", DataError
-    ):
+    with refused(f"{tmp_path / name} cannot be read: it must hold at least one point: it is empty.", DataError):
         read_points(tmp_path / name)
 
 
@@ -169,9 +167,7 @@ def test_a_file_without_coordinates_is_a_sentence(tmp_path: Path):
     path = tmp_path / "a.ply"
     for properties, found in (("", "none"), ("property float x\nproperty float height\n", "x, height")):
         path.write_text(f"ply\nformat ascii 1.0\nelement vertex 1\n{properties}end_header\n1 2\n")
-        with refused(
-            f"{path} cannot be read: its columns must be x, y, z and perhaps others, and are {found}.", DataError
-        ):
+        with refused(f"{path} cannot be read: it must have columns x, y and z: found {found}.", DataError):
             read_points(path)
 
 
@@ -208,9 +204,9 @@ def test_the_vertices_of_a_mesh_have_classes_whatever_its_faces_are(tmp_path: Pa
 @pytest.mark.parametrize(
     ("column", "value", "sentence"),
     [
-        ("label", "0.5", "the classes in its column 'label' must be whole numbers up to 2147483647, and one is 0.5"),
-        ("label", "inf", "the classes in its column 'label' must be whole numbers up to 2147483647, and one is inf"),
-        ("class", "1", "its points must have their classes in a column 'class', and its columns are x, y, z, label"),
+        ("label", "0.5", "the classes in its column 'label' must be whole numbers up to 2147483647: found 0.5"),
+        ("label", "inf", "the classes in its column 'label' must be whole numbers up to 2147483647: found inf"),
+        ("class", "1", "it must have the classes of its points in a column 'class': found x, y, z, label"),
     ],
 )
 def test_a_column_that_tells_no_classes_is_a_sentence(tmp_path: Path, column: str, value: str, sentence: str):

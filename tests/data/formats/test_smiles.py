@@ -20,7 +20,7 @@ from edgecond.data.formats import smiles
 from edgecond.data.formats.smiles import ATTRIBUTES, BONDS, ELEMENTS, featurise, Molecules, read
 from edgecond.data.graphs import Graphs
 from edgecond.errors import DataError
-from tests.sentences import refused
+from tests.sentences import mentions, refused
 
 
 def atoms(graphs: Graphs) -> list[tuple[int, set[str]]]:
@@ -217,10 +217,10 @@ def test_what_is_no_molecule_is_skipped_with_a_sentence(capfd: pytest.CaptureFix
         "ethanol": "'ethanol' is not a molecule that RDKit can read.",
         "CC(C)(C)(C)C": "'CC(C)(C)(C)C' is not a molecule that RDKit can read "
         "(Explicit valence for atom # 1 C, 5, is greater than permitted).",
-        "C*": "a molecule must have atoms of known elements: found a wildcard or none in 'C*'.",
-        "CC (=O)O": "a SMILES has no spaces: found 'CC (=O)O'.",
+        "C*": "a molecule must have atoms, all of known elements: found none or a wildcard in 'C*'.",
+        "CC (=O)O": "a SMILES must have no spaces: found 'CC (=O)O'.",
         "Cé": "'Cé' is not a molecule that RDKit can read.",
-        None: "a molecule must be a text: got NoneType.",
+        None: "a SMILES must be a text: got NoneType.",
     }
     good = [" CCO ", "CC |$first;second$|"]
 
@@ -239,7 +239,7 @@ def test_no_molecules_are_no_graphs():
 
 
 def test_one_text_is_no_list():
-    with refused("molecules are a list of SMILES: got the text 'CCO' alone. Put it into a list.", DataError):
+    with mentions("list of SMILES ... 'CCO' ... Put it into a list.", kind=DataError):
         featurise("CCO")
 
 
@@ -279,7 +279,7 @@ def test_a_table_has_molecules_targets_and_rows(tmp_path: Path):
     assert own.classes == ((), ("0", "1"), ("foul", "none", "sweet"))
     assert own.skipped == [
         (3, "the SMILES is empty."),
-        (6, "the row must have 5 fields, one for each column: it has 2."),
+        (6, "the row must have 5 fields, one for each column: found 2."),
     ]
 
 
@@ -302,21 +302,15 @@ def test_the_task_can_be_told(tmp_path: Path):
 
 def test_what_a_table_lacks_is_a_sentence(tmp_path: Path):
     path = write(tmp_path, "molecule,logP,origin\nCCO,-0.3,here\n")
-    with refused(
-        f"{path} has no column called smiles, canonical_smiles or structure: its first line names "
-        "molecule, logP, origin. Set smiles to the one that holds the molecules.",
-        DataError,
+    with mentions(
+        path, "smiles, canonical_smiles or structure", "molecule, logP, origin", "Set smiles", kind=DataError
     ):
         read(path, target="logP")
-    with refused(f"{path} needs columns to predict: set target to some of logP, which hold numbers.", DataError):
+    with mentions(path, "needs columns to predict ... logP, which hold numbers", kind=DataError):
         read(path, smiles="molecule")
-    with refused(f"{path} has no column 'logp': did you mean logP?", DataError):
+    with refused(f"{path} has no column 'logp'. Did you mean logP?", DataError):
         read(path, smiles="molecule", target="logp")
-    with refused(
-        f"{path} must hold a molecule in its column 'origin': "
-        "row 2 says: 'here' is not a molecule that RDKit can read.",
-        DataError,
-    ):
+    with mentions(path, "must hold a molecule in its column 'origin'", "row 2", "'here' is not a", kind=DataError):
         read(path, smiles="origin", target="logP")
 
 

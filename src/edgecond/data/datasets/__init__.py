@@ -13,7 +13,7 @@ from typing import Any
 
 from edgecond.data.examples import Examples, PointExamples
 from edgecond.data.graphs import GraphExamples
-from edgecond.errors import DataError, hint
+from edgecond.errors import DataError, did_you_mean
 from edgecond.files import Progress
 from edgecond.graph import Cloud
 
@@ -89,5 +89,5 @@ def fetch(name: str, progress: Progress | None = None) -> str:
 
 def _module(name: str) -> ModuleType:
     if name not in _DATASETS:
-        raise DataError(f"there is no dataset {name!r}: {hint(name, names())}")
+        raise DataError(f"there is no dataset {name!r}: {did_you_mean(name, names())}")
     return import_module(f"{__name__}.{_DATASETS[name][0]}")

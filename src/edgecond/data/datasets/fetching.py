@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from edgecond.errors import DataError
-from edgecond.files import AGAIN, data_directory, new, Progress, sha256, write
+from edgecond.files import AGAIN, data_directory, data_file, Progress, sha256
 
 TIMEOUT = 30.0  # seconds without data
 
@@ -73,8 +73,11 @@ def download(
         most: Largest number of bytes to accept.
         progress: Function that is called for every piece that arrives.
     """
-    with new(target) as arrived:
-        write(arrived, _pieces(url, target, most, progress))
+    with data_file(target) as file:
+        for piece in _pieces(url, target, most, progress):
+            file.write(piece)
+        file.flush()
+        arrived = Path(file.name)
         try:
             check(arrived)
         except DataError as error:

@@ -12,7 +12,7 @@ from jaxtyping import Int
 from numpy import ndarray as Array
 
 from edgecond.errors import DataError
-from edgecond.files import new, reading, writing
+from edgecond.files import data_file, reading
 
 
 def rewrite(source: Path, target: Path, *, check: Callable[[Path], None], renumber: bool = False) -> None:
@@ -37,7 +37,7 @@ def rewrite(source: Path, target: Path, *, check: Callable[[Path], None], renumb
         except Exception as error:  # scipy's reader raises exceptions of many types
             raise ValueError(f"{type(error).__name__}: {error}") from error
     name = target.stem
-    with new(target) as path, writing(target), zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+    with data_file(target) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         for part, rows in texts.items():
             archive.writestr(f"{name}/{name}_{part}.txt", "".join(f"{row}\n" for row in rows))
 

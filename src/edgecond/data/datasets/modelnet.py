@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import zlib
 from collections.abc import Mapping
@@ -20,7 +19,7 @@ from edgecond.data.examples import Examples
 from edgecond.data.formats import off
 from edgecond.data.formats.surface import sample_surface
 from edgecond.errors import DataError
-from edgecond.files import data_directory, digest, locate, new, Progress, reading, sha256, write
+from edgecond.files import data_directory, data_file, digest, locate, Progress, reading, sha256
 from edgecond.graph import Cloud
 
 FOLDS = 1
@@ -211,16 +210,14 @@ def sample_meshes(
                 progress(done, total)
     for file, rows in shapes.items():
         rows.sort(key=lambda row: row[:2])
-        buffer = io.BytesIO()
-        np.savez_compressed(
-            buffer,
-            points=np.array([row[2] for row in rows], np.int16).reshape(-1, STORED, 3),
-            labels=np.array([row[0] for row in rows], np.uint8),
-            ids=np.array([row[1] for row in rows], np.uint16),
-            scale=np.float32(1 / _UNITS),
-        )
-        with new(folder / file) as path:
-            write(path, [buffer.getvalue()])
+        with data_file(folder / file) as stream:
+            np.savez_compressed(
+                stream,
+                points=np.array([row[2] for row in rows], np.int16).reshape(-1, STORED, 3),
+                labels=np.array([row[0] for row in rows], np.uint8),
+                ids=np.array([row[1] for row in rows], np.uint16),
+                scale=np.float32(1 / _UNITS),
+            )
 
 
 def _is_mesh(name: str) -> bool:

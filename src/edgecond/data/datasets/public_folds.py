@@ -14,7 +14,7 @@ from numpy import ndarray as Array
 from edgecond.data.archives import read_archive
 from edgecond.data.formats.tu import read_table, release_of
 from edgecond.data.splits import EMPTY, Split
-from edgecond.errors import DataError, hint
+from edgecond.errors import DataError, did_you_mean
 from edgecond.files import data_directory, reading
 
 FOLDS = 10
@@ -34,7 +34,7 @@ def train_test(name: str, split: str, fold: int) -> tuple[Int[Array, " train"], 
     """
     splits = {"stratified": committed_folds, "dgcnn": dgcnn_folds, "fair": fair_folds, "fair-selection": fair_folds}
     if split not in splits:
-        raise DataError(f"{name} has no split {split!r}: {hint(split, splits)}")
+        raise DataError(f"{name} has no split {split!r}: {did_you_mean(split, splits)}")
     chosen = splits[split](name)[fold]
     if split == "fair-selection":
         return chosen.train, chosen.validation

@@ -26,6 +26,7 @@ from edgecond.data.graphs import Graphs, self_connected
 from edgecond.data.pyramid.kron import multiresolutions, TRIES, WeightedGraph
 from edgecond.data.samples import generator
 from edgecond.data.samples.graphs import PackedLevel, Pyramids
+from edgecond.files import cache_directory, replacing
 
 VERSION = 2
 """Version of the pyramids, which changes when the same graphs and settings give different ones."""
@@ -37,13 +38,6 @@ FEW = 3000
 Progress = Callable[[int, int], None]  # number of graphs done, number of all graphs
 Arrays = dict[str, Array]  # "h.name": attribute `name` of `PackedLevel` at level h
 Work = Callable[[range], Arrays]  # computes the pyramids of some graphs
-
-
-def cache_directory() -> Path:
-    """The directory that `EDGECOND_CACHE` names; `edgecond/pyramids` in the user's cache directory otherwise."""
-    if named := os.environ.get("EDGECOND_CACHE"):
-        return Path(named).expanduser()
-    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "edgecond" / "pyramids"
 
 
 def pyramids(
@@ -199,15 +193,11 @@ def _read(path: Path) -> Arrays | None:
 
 
 def _write(path: Path, arrays: Arrays) -> None:
-    """Whole or not at all; without a place to keep them pyramids stay in memory, for once."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+    """Write the arrays completely or not at all; where they cannot be written, warn."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_bytes(save(arrays, {"digest": _digest(arrays)}))
-        temporary.replace(path)
+        with replacing(path) as file:
+            file.write(save(arrays, {"digest": _digest(arrays)}))
     except OSError as error:
-        with suppress(OSError):
-            temporary.unlink()
         warnings.warn(
             f"pyramids are kept in {path.parent}, which cannot be written ({error.strerror}): they will be computed "
             "again next time. Set EDGECOND_CACHE to another directory.",

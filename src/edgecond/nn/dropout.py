@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import nn, Tensor
 
-from edgecond.nn import kernels as native
+from edgecond.nn import kernels
 
 
 class Dropout(nn.Dropout):
@@ -25,7 +25,7 @@ class Dropout(nn.Dropout):
 def dropout_mask(shape: Sequence[int], p: float, dtype: torch.dtype) -> Tensor:
     """What `Dropout` multiplies a signal by, on a processor."""
     mask = torch.full(tuple(shape), 1 / (1 - p) if p < 1 else 0.0, dtype=dtype)
-    return native.drop_(mask, p, _seed()) if 0 < p < 1 else mask
+    return kernels.drop_(mask, p, _seed()) if 0 < p < 1 else mask
 
 
 def _seed() -> int:
@@ -38,7 +38,7 @@ class _Dropped(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, p: float, seed: int) -> Tensor:
         ctx.p, ctx.seed = p, seed
-        return native.drop_(x.contiguous() * (1 / (1 - p)), p, seed)
+        return kernels.drop_(x.contiguous() * (1 / (1 - p)), p, seed)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:

@@ -105,7 +105,7 @@ def test_blocks_of_every_size_agree_with_the_reference(
 
 @pytest.mark.parametrize("size", [1, 5, ALL])
 def test_blocks_agree_with_the_reference_on_every_engine(size: int, dtype: torch.dtype, engine: str):
-    """The blend of a block is done by the kernels or by their twin."""
+    """The blend of a block is computed by each backend."""
     name = "every degree to 12"
     inputs = {key: tensor.to(dtype) for key, tensor in inputs_of(ZOO[name], FactorSum).items()}
 

@@ -122,7 +122,7 @@ def test_every_way_agrees_with_the_reference_on_one_label_per_edge(name: str, re
 @ways
 @pytest.mark.parametrize("reduce", REDUCTIONS)
 def test_every_way_agrees_with_the_reference_on_every_engine(reduce: str, way: str, dtype: torch.dtype, engine: str):
-    """The same on every instruction set and on the twin, in both precisions."""
+    """The same on every backend and instruction set, in both precisions."""
     name = "every degree to 12"
     inputs = {key: tensor.to(dtype) for key, tensor in inputs_of(ZOO[name], True).items()}
 

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from edgecond.graph import Graph
 from edgecond.graph.segment import segment_sum
-from edgecond.nn import kernels as native
+from edgecond.nn import kernels
 from edgecond.nn.convolution.blockwise import blockwise, DiagonalSum, FactorSum
 from edgecond.nn.convolution.factored import factored
 from edgecond.nn.convolution.operators import Layers
@@ -82,7 +82,7 @@ def plan_for(graph: Graph, filters: Filters, d_in: int, reduce: str = "mean", *,
         k=filters.width,
         u=None if graph.labels.index is None else len(graph.labels.values),
         num_sources=graph.num_sources,
-        fused=filters.layers is not None and graph.labels.index is None and native.serves(graph.labels.values),
+        fused=filters.layers is not None and graph.labels.index is None and kernels.fuses(graph.labels.values),
         scalar=graph.labels.index is None and applies(graph.labels.width, filters.layers),
         low_memory=low_memory,
         itemsize=graph.labels.values.element_size(),
@@ -123,7 +123,7 @@ def convolve(
     match algorithm:
         case "factored" if filters.hidden is not None and filters.weight is not None:
             hidden, weight = filters.hidden, filters.weight
-            if filters.layers and labels.index is None and (native.serves(x) or not low_memory):
+            if filters.layers and labels.index is None and (kernels.fuses(x) or not low_memory):
                 return factored(x, graph, labels.values, weight, reduce, layers=filters.layers, by=by or "target")
             if not (low_memory and parts):
                 return factored(x, graph, labels.per_edge(hidden(labels.values)), weight, reduce, by=by or "target")

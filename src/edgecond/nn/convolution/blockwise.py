@@ -17,7 +17,7 @@ from torch import nn, Tensor
 
 from edgecond.graph import Graph, Rows
 from edgecond.graph.segment import segment_sum
-from edgecond.nn import kernels as native
+from edgecond.nn import kernels
 from edgecond.nn.convolution.reduce import check_signal
 from edgecond.nn.kernels import Activations, Gradients
 
@@ -108,7 +108,7 @@ class FactorSum:
     @staticmethod
     def add(out: Tensor, x: Tensor, hidden: Tensor, weight: Tensor | None, block: Block) -> None:
         assert weight is not None
-        block.of(out).add_(native.gather(block.rows, Activations(hidden), weight, x))
+        block.of(out).add_(kernels.gather(block.rows, Activations(hidden), weight, x))
 
     @staticmethod
     def gradients(
@@ -116,7 +116,7 @@ class FactorSum:
     ) -> tuple[Tensor | None, Tensor | None]:
         assert weight is not None
         to = Gradients(for_x, torch.empty_like(hidden), torch.empty_like(weight))
-        native.spread(block.rows, Activations(hidden), weight, block.of(gradient), x, to)
+        kernels.spread(block.rows, Activations(hidden), weight, block.of(gradient), x, to)
         return to.hidden, to.weight
 
 

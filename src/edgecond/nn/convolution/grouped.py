@@ -14,7 +14,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from edgecond.nn import kernels as native
+from edgecond.nn import kernels
 from edgecond.nn.kernels import Runs
 
 
@@ -62,7 +62,7 @@ class _Products(torch.autograd.Function):
     def forward(ctx: Any, x: Tensor, matrices: Tensor, scale: Tensor | None, runs: Runs, count: int) -> Tensor:
         ctx.runs = runs
         ctx.save_for_backward(x, matrices, scale)
-        return native.products(runs, matrices, x, count)
+        return kernels.products(runs, matrices, x, count)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
@@ -80,7 +80,7 @@ class _OuterSums(torch.autograd.Function):
     def forward(ctx: Any, z: Tensor, x: Tensor, scale: Tensor | None, runs: Runs) -> Tensor:
         ctx.runs = runs
         ctx.save_for_backward(z, x, scale)
-        return native.outer_sums(runs, z, x)
+        return kernels.outer_sums(runs, z, x)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:

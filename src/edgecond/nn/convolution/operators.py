@@ -16,10 +16,9 @@ from torch import Tensor
 
 from edgecond.graph import Graph, Rows
 from edgecond.graph.segment import segment_sum
-from edgecond.nn import kernels as native
+from edgecond.nn import kernels
 from edgecond.nn.convolution.reduce import check_signal
-from edgecond.nn.kernels import Activations, Gradients
-from edgecond.nn.kernels import torch as twin
+from edgecond.nn.kernels import activate, Activations, Gradients
 
 Layers = tuple[Sequence[Tensor], Sequence[Tensor]]  # weights and biases
 
@@ -84,9 +83,9 @@ def _blend(
     """The sum over rows that are targets, or over rows that are sources, which need the number of each edge."""
     rows, a = Rows(pointer, column, edge), Activations(hidden, index, weights, biases)
     if edge is None:
-        return native.gather(rows, a, weight, x)
+        return kernels.gather(rows, a, weight, x)
     out = x.new_zeros(vertices, weight.shape[1])
-    native.spread(rows, a, weight.transpose(1, 2), x, out, Gradients(out))
+    kernels.spread(rows, a, weight.transpose(1, 2), x, out, Gradients(out))
     return out
 
 
@@ -128,12 +127,12 @@ def _blend_backward(
     )
     for_x, for_weight = to.out, to.weight
     if by_target:
-        native.spread(rows, a, weight, gradient, x, to)
+        kernels.spread(rows, a, weight, gradient, x, to)
     else:
         turned = weight.transpose(1, 2)
-        for_x = native.gather(rows, a, turned, gradient) if needs_x else None
+        for_x = kernels.gather(rows, a, turned, gradient) if needs_x else None
         to.weight = None if for_weight is None else for_weight.transpose(1, 2)
-        native.spread(rows, a, turned, x, gradient, to)
+        kernels.spread(rows, a, turned, x, gradient, to)
     found = [for_x, to.hidden, for_weight, *to.weights, *to.biases]
     return [x.new_empty(0) if tensor is None else tensor for tensor in found]
 
@@ -224,7 +223,7 @@ def _differentiable(
     if hidden is None:
         activations = torch.eye(len(weight), dtype=x.dtype, device=x.device)[index]
     else:
-        activations = twin.activate(hidden, layers[: len(weights)], layers[len(weights) :])[-1]
+        activations = activate(hidden, layers[: len(weights)], layers[len(weights) :])[-1]
     if len(weight) > activations.shape[1]:
         activations = torch.cat([activations, activations.new_ones(len(activations), 1)], 1)
     row = Rows(pointer, column, edge).row

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from edgecond.nn.convolution import candidates, Filters, plan, plan_for
-from edgecond.nn.convolution.plan import Plan
+from edgecond.nn.convolution import candidates, Filters, Plan, plan, plan_for
 from tests.nn.convolution.zoo import graph_of
 
 # The cloud layer of the design: n = 10,000, m = 100,000, F = 6-16-32, 16 to 32 channels.

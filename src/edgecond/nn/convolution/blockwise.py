@@ -21,6 +21,8 @@ from edgecond.nn import kernels
 from edgecond.nn.convolution.reduce import check_signal
 from edgecond.nn.kernels import Activations, Gradients
 
+BLOCK = 1 << 14  # edges per block of the low-memory mode: their activations stay in the cache
+
 Rule = Callable[[Tensor], Tensor]  # from the labels of a block to its filters, or to its hidden activations
 
 

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from jaxtyping import Float
 from torch import Tensor
 
 from edgecond.graph import Graph
+from edgecond.nn import kernels
+from edgecond.nn.convolution.algorithm import Algorithm, BLEND, Filters, Plan, SCATTERED, Sizes
+from edgecond.nn.convolution.blockwise import BLOCK, blockwise, FactorSum
 from edgecond.nn.convolution.operators import blend, Layers
 from edgecond.nn.convolution.reduce import reduced
 
@@ -45,3 +50,56 @@ def factored(
         Signal $X^l$, before the bias $b^l$.
     """
     return reduced(graph, reduce, lambda edges: blend(x, edges, weight, hidden, layers=layers, by=by))
+
+
+class Factored(Algorithm):
+    """`factored`, for filter networks whose last layer is linear."""
+
+    name, needs, traced = "factored", "a filter network whose last layer is linear", 0
+
+    def applies(self, graph: Graph, filters: Filters) -> bool:
+        return filters.hidden is not None and filters.weight is not None
+
+    def cost(self, sizes: Sizes) -> Iterator[Plan]:
+        if sizes.k is None:
+            return
+        k, theta = sizes.k, sizes.theta
+        hidden = 0 if sizes.fused else k * (min(sizes.m, BLOCK) if sizes.low_memory else sizes.m)
+        numbers = hidden + k * theta
+        yield sizes.plan(
+            self.name,
+            "target",
+            product=sizes.n * k * theta,
+            blend=sizes.m * k * sizes.d_in,
+            numbers=numbers,
+            scale=BLEND,
+        )
+        if sizes.fused or not sizes.low_memory:
+            yield sizes.plan(
+                self.name,
+                "source",
+                product=sizes.num_sources * k * theta,
+                blend=sizes.m * k * sizes.d_out,
+                numbers=numbers,
+                scale=SCATTERED,
+            )
+
+    def run(
+        self, x: Tensor, graph: Graph, filters: Filters, reduce: str, *, by: str | None, low_memory: bool
+    ) -> Tensor:
+        assert filters.hidden is not None
+        assert filters.weight is not None
+        hidden, weight, labels, by = filters.hidden, filters.weight, graph.labels, by or "target"
+        if filters.layers and labels.index is None and (not low_memory or kernels.fuses(x)):
+            return factored(x, graph, labels.values, weight, reduce, layers=filters.layers, by=by)
+        if not (low_memory and filters.in_parts):
+            return factored(x, graph, labels.per_edge(hidden(labels.values)), weight, reduce, by=by)
+        parameters = filters.hidden_parameters
+        return reduced(
+            graph,
+            reduce,
+            lambda edges: blockwise(x, edges, hidden, FactorSum, filters.d_out, parameters, weight, size=BLOCK),
+        )
+
+
+FACTORED = Factored()

@@ -7,6 +7,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from edgecond.graph import Graph
+from edgecond.nn.convolution.algorithm import Algorithm, Filters, Plan, Sizes
 from edgecond.nn.convolution.reduce import check_reduction
 
 
@@ -38,3 +39,23 @@ def reference(
     }[reduce]
     outputs = [combine(torch.stack(received)) if received else nothing for received in messages]
     return torch.stack(outputs) if outputs else x.new_zeros(0, theta.shape[1])
+
+
+class Reference(Algorithm):
+    """`reference`, which is run only if it is asked for."""
+
+    name, needs = "reference", "a filter network"
+
+    def applies(self, graph: Graph, filters: Filters) -> bool:
+        return True
+
+    def cost(self, sizes: Sizes) -> tuple[Plan, ...]:
+        return ()
+
+    def run(
+        self, x: Tensor, graph: Graph, filters: Filters, reduce: str, *, by: str | None, low_memory: bool
+    ) -> Tensor:
+        return reference(x, graph, graph.labels.per_edge(filters.theta(graph.labels.values)), reduce)
+
+
+REFERENCE = Reference()

@@ -12,7 +12,8 @@ from jaxtyping import Float, Int
 from torch import nn, Tensor
 
 from edgecond.graph import Graph, Labels
-from edgecond.nn.convolution import check_reduction, convolve, Filters, Plan, plan_for
+from edgecond.nn.convolution import convolve, Filters, Plan, plan_for
+from edgecond.nn.convolution.aggregation import find, find_pyg
 from edgecond.nn.convolution.blockwise import blockable
 from edgecond.nn.convolution.operators import Layers
 
@@ -67,7 +68,7 @@ class ECConv(nn.Module):
         d_out: Width of the output.
         filters: $F^l$: a `FilterNetwork`, or any module from `(e, s)` to `(e, d_out * d_in)`, row by row of the filter.
             One that ends in a linear layer is computed without forming filters.
-        reduce: "mean" (the paper), "sum" or "max".
+        reduce: Aggregation over the neighbours: "mean" (the paper), "sum", "max" or another of `AGGREGATIONS`.
         bias: Learn $b^l$.
         identity: Add $\mathrm{id}(X^{l-1}(i))$ (ECC-resnet, appendix E): the signal itself, or a linear map of it where
             widths differ; "linear" for a linear map always.
@@ -92,10 +93,9 @@ class ECConv(nn.Module):
         algorithm: str | None = None,
     ) -> None:
         super().__init__()
-        check_reduction(reduce)
         self.d_in, self.d_target = (d_in, d_in) if isinstance(d_in, int) else d_in
         _check_diagonal(diagonal, self.d_in, d_out)
-        self.d_out, self.reduce, self.diagonal = d_out, reduce, diagonal
+        self.d_out, self.reduce, self.diagonal = d_out, find(reduce).name, diagonal
         self.low_memory, self.algorithm = low_memory, algorithm
         self.filters = filters
         self.bias = nn.Parameter(torch.zeros(d_out)) if bias else None
@@ -158,14 +158,13 @@ class ECConv(nn.Module):
         """The layer that computes what a PyG `NNConv` computes, with a copy of its parameters.
 
         Args:
-            layer: A layer with aggregation "add", "sum", "mean" or "max", with or without root weight and bias.
+            layer: A layer that aggregates by "add", "mean", "max" or another of ECConv's aggregations, with or without
+                root weight and bias.
             options: Further arguments of `ECConv`, such as `low_memory=True`.
         """
-        reduce = {"add": "sum", "sum": "sum", "mean": "mean", "max": "max"}.get(str(layer.aggr))
-        if reduce is None:
-            raise ValueError(f"ECConv aggregates by add, mean or max: this NNConv has aggr={layer.aggr!r}.")
+        reduce = find_pyg(str(layer.aggr)).name
         if layer.flow != "source_to_target":
-            raise ValueError(f"ECConv sums over the edges into a vertex: this NNConv has flow={layer.flow!r}.")
+            raise ValueError(f"ECConv aggregates over the edges into a vertex: this NNConv has flow={layer.flow!r}.")
         d_in = layer.in_channels
         d_source = d_in if isinstance(d_in, int) else d_in[0]
         filters = _from_nnconv_filters(layer.nn, d_source, layer.out_channels)
@@ -231,20 +230,20 @@ class ECConv(nn.Module):
             )
         labels = graph.labels.values
         if x.device != graph.source.device:
-            raise ValueError(f"signal and graph must be on one device: got {x.device} and {graph.source.device}.")
+            raise ValueError(f"signal and graph must be on the same device: got {x.device} and {graph.source.device}.")
         first = next((part for part in self.filters.modules() if isinstance(part, nn.Linear)), None)
         if first is None:
             return
         if labels.shape[1] != first.in_features:
             raise ValueError(
-                f"the filter network takes labels of {first.in_features} numbers: got labels of {labels.shape[1]}."
+                f"the filter network takes labels of width {first.in_features}: got labels of width {labels.shape[1]}."
             )
         if not torch.is_autocast_enabled(x.device.type):
             for what, found in (("signal", x.dtype), ("labels", labels.dtype)):
                 if found != first.weight.dtype:
                     raise ValueError(
-                        f"{what} and parameters must have one precision: got {found} and {first.weight.dtype}. "
-                        "Convert the one with .to(...), for a graph too, or the layer."
+                        f"{what} and parameters must have the same precision: got {found} and {first.weight.dtype}. "
+                        "Convert the signal, the graph or the layer with .to(...)."
                     )
 
 

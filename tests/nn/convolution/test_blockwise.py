@@ -14,8 +14,8 @@ from torch import nn, Tensor
 
 from edgecond.graph import Graph, Labels
 from edgecond.nn.convolution import REDUCTIONS, reference
+from edgecond.nn.convolution.aggregation import aggregate
 from edgecond.nn.convolution.blockwise import blockable, blocks, blockwise, DiagonalSum, FactorSum, FilterSum, Kind
-from edgecond.nn.convolution.reduce import reduced
 from tests.nn.convolution.zoo import assert_agree, engines_here, evaluate, graphs, numbers, running_on, S, ZOO
 
 KINDS: tuple[Kind, ...] = (FactorSum, FilterSum, DiagonalSum)
@@ -60,7 +60,7 @@ def at_once(graph: Graph, kind: Kind, d_out: int, reduce: str) -> Callable[..., 
 
 def in_blocks(graph: Graph, kind: Kind, d_out: int, reduce: str, size: int) -> Callable[..., Tensor]:
     def convolve(x: Tensor, labels: Tensor, first: Tensor, second: Tensor, weight: Tensor | None = None) -> Tensor:
-        return reduced(
+        return aggregate(
             graph,
             reduce,
             lambda edges: blockwise(

@@ -310,7 +310,7 @@ def test_diagonal_filters_are_bit_identical_from_run_to_run():
             {"algorithm": "per_label"},
             r"per_label needs labels with an index of distinct values: .*one per edge.*\. Use per_edge",
         ),
-        ({"reduce": "median"}, r"one of mean, sum, max: got 'median'\."),
+        ({"reduce": "median"}, r"reduce must be one of mean, sum, max\b.*: got 'median'\."),
     ],
     ids=["an unknown algorithm", "factored without a linear layer", "per_label without an index", "a reduction"],
 )

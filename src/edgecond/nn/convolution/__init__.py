@@ -6,6 +6,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from edgecond.graph import Graph
+from edgecond.nn.convolution.aggregation import AGGREGATIONS, REDUCTIONS
 from edgecond.nn.convolution.algorithm import Filters, Plan
 from edgecond.nn.convolution.diagonal import diagonal
 from edgecond.nn.convolution.factored import factored
@@ -13,16 +14,15 @@ from edgecond.nn.convolution.per_edge import per_edge
 from edgecond.nn.convolution.per_label import per_label
 from edgecond.nn.convolution.piecewise import piecewise
 from edgecond.nn.convolution.plan import ALGORITHMS, BY_NAME, candidates, plan, plan_for
-from edgecond.nn.convolution.reduce import check_reduction, REDUCTIONS
 from edgecond.nn.convolution.reference import reference
 
 __all__ = [
+    "AGGREGATIONS",
     "ALGORITHMS",
     "REDUCTIONS",
     "Filters",
     "Plan",
     "candidates",
-    "check_reduction",
     "convolve",
     "factored",
     "per_edge",
@@ -50,7 +50,7 @@ def convolve(
         x: Signal on the source vertices.
         graph: The edges and their labels.
         filters: The filter network.
-        reduce: "mean" (the paper), "sum" or "max".
+        reduce: Name of one of `AGGREGATIONS`; "mean" is that of the paper.
         algorithm: Name of one of `ALGORITHMS`, to run it instead of the one that the plan picks.
         by: Form of that algorithm.
         low_memory: Keep nothing of the size of the edges; F is evaluated again in the backward pass.

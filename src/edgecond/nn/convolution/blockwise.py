@@ -18,7 +18,7 @@ from torch import nn, Tensor
 from edgecond.graph import Graph, Rows
 from edgecond.graph.segment import segment_sum
 from edgecond.nn import kernels
-from edgecond.nn.convolution.reduce import check_signal
+from edgecond.nn.convolution.operators import check_signal
 from edgecond.nn.kernels import Activations, Gradients
 
 BLOCK = 1 << 14  # edges per block of the low-memory mode: their activations stay in the cache

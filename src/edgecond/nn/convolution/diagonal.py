@@ -7,9 +7,9 @@ from torch import Tensor
 
 from edgecond.graph import Graph
 from edgecond.graph.segment import segment_sum
+from edgecond.nn.convolution.aggregation import aggregate
 from edgecond.nn.convolution.algorithm import Filters
 from edgecond.nn.convolution.blockwise import BLOCK, blockwise, DiagonalSum
-from edgecond.nn.convolution.reduce import reduced
 
 
 def diagonal(
@@ -17,7 +17,7 @@ def diagonal(
 ) -> Float[Tensor, "n d"]:
     r"""Aggregate $\theta_{ji} \odot x_j$ over the neighbours $j$ of each vertex $i$; see `convolve`."""
     if low_memory and filters.in_parts:
-        return reduced(
+        return aggregate(
             graph,
             reduce,
             lambda edges: blockwise(
@@ -26,4 +26,4 @@ def diagonal(
         )
     theta = graph.labels.per_edge(filters.theta(graph.labels.values))
     messages = theta * x.index_select(0, graph.source)
-    return reduced(graph, reduce, lambda edges: segment_sum(messages, edges.target, edges.num_vertices))
+    return aggregate(graph, reduce, lambda edges: segment_sum(messages, edges.target, edges.num_vertices))

@@ -9,10 +9,10 @@ from torch import Tensor
 
 from edgecond.graph import Graph
 from edgecond.nn import kernels
+from edgecond.nn.convolution.aggregation import aggregate
 from edgecond.nn.convolution.algorithm import Algorithm, BLEND, Filters, Plan, SCATTERED, Sizes
 from edgecond.nn.convolution.blockwise import BLOCK, blockwise, FactorSum
 from edgecond.nn.convolution.operators import blend, Layers
-from edgecond.nn.convolution.reduce import reduced
 
 
 def factored(
@@ -41,7 +41,7 @@ def factored(
         graph: The edges $(j, i)$ to sum over.
         hidden: Activations $h_{ji}$ entering the last layer of $F$; the labels $L(j,i)$ if there are layers.
         weight: The matrices $W_k$ of that layer; one more than `hidden` has columns if the layer has a bias.
-        reduce: "mean" (the paper), "sum" or "max".
+        reduce: Name of the aggregation; "mean" is that of the paper.
         layers: Weights and biases of hidden layers with ReLUs that lead from `hidden` to the activations. They are
             computed where they are needed, in both passes, and never stored.
         by: The form: "target" or "source".
@@ -49,7 +49,7 @@ def factored(
     Returns:
         Signal $X^l$, before the bias $b^l$.
     """
-    return reduced(graph, reduce, lambda edges: blend(x, edges, weight, hidden, layers=layers, by=by))
+    return aggregate(graph, reduce, lambda edges: blend(x, edges, weight, hidden, layers=layers, by=by))
 
 
 class Factored(Algorithm):
@@ -95,7 +95,7 @@ class Factored(Algorithm):
         if not (low_memory and filters.in_parts):
             return factored(x, graph, labels.per_edge(hidden(labels.values)), weight, reduce, by=by)
         parameters = filters.hidden_parameters
-        return reduced(
+        return aggregate(
             graph,
             reduce,
             lambda edges: blockwise(x, edges, hidden, FactorSum, filters.d_out, parameters, weight, size=BLOCK),

@@ -17,10 +17,17 @@ from torch import Tensor
 from edgecond.graph import Graph, Rows
 from edgecond.graph.segment import segment_sum
 from edgecond.nn import kernels
-from edgecond.nn.convolution.reduce import check_signal
 from edgecond.nn.kernels import activate, Activations, Gradients
 
 Layers = tuple[Sequence[Tensor], Sequence[Tensor]]  # weights and biases
+
+
+def check_signal(x: Tensor, graph: Graph) -> None:
+    """Check the shape of the signal: the kernels read it at the sources without checking."""
+    if x.dim() != 2 or x.shape[0] != graph.num_sources:
+        raise ValueError(
+            f"the signal must have one row per source vertex: got {tuple(x.shape)} for {graph.num_sources} vertices."
+        )
 
 
 def blend(

@@ -10,9 +10,9 @@ from torch import Tensor
 
 from edgecond.graph import Graph
 from edgecond.graph.segment import segment_sum
+from edgecond.nn.convolution.aggregation import aggregate
 from edgecond.nn.convolution.algorithm import Algorithm, Filters, Plan, Sizes
 from edgecond.nn.convolution.blockwise import blockwise, FilterSum
-from edgecond.nn.convolution.reduce import reduced
 
 CHUNK_ELEMENTS = 1 << 20  # numbers in the filters of a chunk
 FORMED = 8.0  # effort per element of a filter that is formed, read, and formed again
@@ -42,12 +42,12 @@ def per_edge(
         graph: The edges $(j, i)$ and their labels.
         filters: $F$, from labels to filters; a pure function of each label.
         d_out: Width of the output.
-        reduce: "mean" (the paper), "sum" or "max".
+        reduce: Name of the aggregation; "mean" is that of the paper.
         parameters: The parameters of $F$.
         chunk: Edges per chunk.
     """
     size = chunk or chunk_size(x.shape[1], d_out)
-    return reduced(
+    return aggregate(
         graph,
         reduce,
         lambda edges: blockwise(x, edges, filters, FilterSum, d_out, parameters, size=size),
@@ -73,7 +73,7 @@ class PerEdge(Algorithm):
         if filters.in_parts:
             return per_edge(x, graph, filters.theta, filters.d_out, reduce, parameters=filters.parameters)
         theta = graph.labels.per_edge(filters.theta(graph.labels.values))
-        return reduced(graph, reduce, lambda edges: _at_once(x, edges, theta))
+        return aggregate(graph, reduce, lambda edges: _at_once(x, edges, theta))
 
 
 PER_EDGE = PerEdge()

@@ -8,10 +8,10 @@ from jaxtyping import Float
 from torch import Tensor
 
 from edgecond.graph import Graph
+from edgecond.nn.convolution.aggregation import aggregate
 from edgecond.nn.convolution.algorithm import Algorithm, BLEND, Filters, Plan, SCATTERED, Sizes
 from edgecond.nn.convolution.grouped import grouped
 from edgecond.nn.convolution.operators import blend
-from edgecond.nn.convolution.reduce import reduced
 from edgecond.nn.kernels import Runs
 
 BY_LABEL = 4  # effort per number that passes through memory if edges are sorted by label
@@ -36,15 +36,15 @@ def per_label(
         x: Signal $X^{l-1}$ on the source vertices.
         graph: The edges $(j, i)$, with labels that have an index.
         theta: One filter per distinct label.
-        reduce: "mean" (the paper), "sum" or "max".
+        reduce: Name of the aggregation; "mean" is that of the paper.
         by: The form: "target", "source" or "label".
     """
     index = graph.labels.index
     if index is None:
         raise ValueError("per_label needs labels with an index of distinct values: got one label per edge.")
     if by == "label":
-        return reduced(graph, reduce, lambda edges: _by_label(x, edges, theta))
-    return reduced(graph, reduce, lambda edges: blend(x, edges, theta, index=index, by=by))
+        return aggregate(graph, reduce, lambda edges: _by_label(x, edges, theta))
+    return aggregate(graph, reduce, lambda edges: blend(x, edges, theta, index=index, by=by))
 
 
 def _by_label(x: Tensor, graph: Graph, theta: Tensor) -> Tensor:

@@ -10,10 +10,10 @@ from jaxtyping import Float
 from torch import Tensor
 
 from edgecond.graph import Graph
+from edgecond.nn.convolution.aggregation import aggregate
 from edgecond.nn.convolution.algorithm import Algorithm, Filters, Plan, Sizes
 from edgecond.nn.convolution.grouped import grouped
-from edgecond.nn.convolution.operators import Layers
-from edgecond.nn.convolution.reduce import check_signal, reduced
+from edgecond.nn.convolution.operators import check_signal, Layers
 from edgecond.nn.kernels import Runs
 
 PIECES = 0.25  # share of the pieces of F in which there are labels: 10 to 20 of 65 on NCI1
@@ -43,7 +43,7 @@ def piecewise(
         graph: The edges $(j, i)$, with labels $w$ of a single number.
         weight: The matrices $W_k$ of the last layer of $F$; one more than there are hidden units if it has a bias.
         layers: Weights $a$ and biases $c$ of the hidden layer, as lists of one.
-        reduce: "mean" (the paper), "sum" or "max".
+        reduce: Name of the aggregation; "mean" is that of the paper.
 
     Returns:
         Signal $X^l$, before the bias $b^l$.
@@ -66,7 +66,7 @@ def piecewise(
         runs = Runs(pointer, edges.source[order], edges.target[order], labels[:, 0].index_select(0, order))
         return grouped(x, filters, runs, edges.num_vertices)
 
-    return reduced(graph, reduce, sum_over)
+    return aggregate(graph, reduce, sum_over)
 
 
 class Piecewise(Algorithm):

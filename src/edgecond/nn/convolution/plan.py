@@ -8,6 +8,7 @@ import torch
 
 from edgecond.graph import Graph
 from edgecond.nn import kernels
+from edgecond.nn.convolution.aggregation import find
 from edgecond.nn.convolution.algorithm import Algorithm, Filters, Plan, Sizes
 from edgecond.nn.convolution.factored import FACTORED
 from edgecond.nn.convolution.per_edge import PER_EDGE
@@ -76,12 +77,13 @@ def candidates(
 
 def plan_for(graph: Graph, filters: Filters, d_in: int, reduce: str = "mean", *, low_memory: bool = False) -> Plan:
     """Return the plan that `convolve` will follow."""
+    of_messages = find(reduce).of_messages
     if torch.compiler.is_compiling():  # sizes are symbols there
-        by = "source" if reduce == "max" else "target"
+        by = "source" if of_messages else "target"
         return next(Plan(a.name, by, 0, 0, 0.0) for a in _TRACED if a.applies(graph, filters))
     labels = graph.labels
     return plan(
-        n=graph.num_edges if reduce == "max" else graph.num_vertices,
+        n=graph.num_edges if of_messages else graph.num_vertices,
         m=graph.num_edges,
         d_in=d_in,
         d_out=filters.d_out,

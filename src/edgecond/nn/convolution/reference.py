@@ -7,8 +7,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from edgecond.graph import Graph
+from edgecond.nn.convolution.aggregation import find
 from edgecond.nn.convolution.algorithm import Algorithm, Filters, Plan, Sizes
-from edgecond.nn.convolution.reduce import check_reduction
 
 
 def reference(
@@ -22,22 +22,17 @@ def reference(
         x: Signal $X^{l-1}$ on the source vertices.
         graph: The edges $(j, i)$.
         theta: One filter per edge.
-        reduce: "mean" (the paper), "sum" or "max".
+        reduce: Name of the aggregation; "mean" is that of the paper.
 
     Returns:
         Signal $X^l$, before the bias $b^l$.
     """
-    check_reduction(reduce)
+    aggregation = find(reduce)
     messages: list[list[Tensor]] = [[] for _ in range(graph.num_vertices)]
     for e, (j, i) in enumerate(zip(graph.source.tolist(), graph.target.tolist(), strict=True)):
         messages[i].append(theta[e] @ x[j])
     nothing = x.new_zeros(theta.shape[1])
-    combine = {
-        "sum": lambda rows: rows.sum(0),
-        "mean": lambda rows: rows.mean(0),
-        "max": lambda rows: rows.amax(0),
-    }[reduce]
-    outputs = [combine(torch.stack(received)) if received else nothing for received in messages]
+    outputs = [aggregation.definition(torch.stack(received)) if received else nothing for received in messages]
     return torch.stack(outputs) if outputs else x.new_zeros(0, theta.shape[1])
 
 

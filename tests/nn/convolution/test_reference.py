@@ -21,6 +21,7 @@ THETA = torch.tensor([[[7.0, 8.0]], [[1.0, -1.0]], [[2.0, 0.5]]])  # of (2,0), (
         ("sum", [[83.0], [0.0], [7.0]]),
         ("mean", [[83.0], [0.0], [3.5]]),
         ("max", [[83.0], [0.0], [8.0]]),
+        ("std", [[0.0], [0.0], [4.5]]),  # -1 and 8 are 4.5 from their mean
     ],
 )
 def test_three_edges_give_the_numbers_of_equation_1(reduce: str, expected: list[list[float]]):

@@ -9,9 +9,10 @@ from edgecond.graph import Graph
 from edgecond.nn.convolution.aggregation.interface import Aggregation, SumOver
 from edgecond.nn.convolution.aggregation.max import MAX
 from edgecond.nn.convolution.aggregation.mean import MEAN
+from edgecond.nn.convolution.aggregation.std import STD
 from edgecond.nn.convolution.aggregation.sum import SUM
 
-AGGREGATIONS: dict[str, Aggregation] = {member.name: member for member in (MEAN, SUM, MAX)}
+AGGREGATIONS: dict[str, Aggregation] = {member.name: member for member in (MEAN, SUM, MAX, STD)}
 REDUCTIONS = tuple(AGGREGATIONS)
 
 

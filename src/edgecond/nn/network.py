@@ -35,8 +35,17 @@ class Convolution(nn.Module):
         super().__init__()
         self.conv, self.norm, self.dropout = conv, nn.BatchNorm1d(conv.d_out), Dropout(dropout)
 
-    def forward(self, x: Tensor, pyramid: Pyramid, level: int) -> Tensor:
+    def forward(self, x: Tensor, pyramid: Pyramid, level: int, skips: Sequence[Tensor] = ()) -> Tensor:
         return self.dropout(torch.relu(self.norm(self.conv(x, pyramid.graphs[level]))))
+
+
+class RowWise(nn.ModuleList):
+    """Modules that map every row of the signal by itself: FC(c) with what follows it, and D(p)."""
+
+    def forward(self, x: Tensor, pyramid: Pyramid, level: int, skips: Sequence[Tensor] = ()) -> Tensor:
+        for module in self:
+            x = module(x)
+        return x
 
 
 class Network(nn.Module):
@@ -96,14 +105,12 @@ class Network(nn.Module):
                 case FC(d_out):
                     linear = nn.Linear(width, d_out)
                     after = [] if position == last[FC] else [nn.BatchNorm1d(d_out), nn.ReLU()]
-                    self.layers.append(nn.Sequential(linear, *after))
+                    self.layers.append(RowWise([linear, *after]))
                     width = d_out
                 case D(p):
-                    self.layers.append(Dropout(p))
-                case Pooling():
-                    skipped += width
-                    self.layers.append(_POOLINGS[type(layer)]())
-                case GlobalPooling():
+                    self.layers.append(RowWise([Dropout(p)]))
+                case Pooling() | GlobalPooling():
+                    skipped += width  # no V follows a global pooling
                     self.layers.append(_POOLINGS[type(layer)]())
                 case V():
                     self.layers.append(Unpooling())
@@ -113,23 +120,12 @@ class Network(nn.Module):
         """The scores of the classes for each sample of a batch; with V, for each vertex of level 0."""
         if len(pyramid) != self.architecture.resolutions:
             raise ValueError(
-                f"this network works on {self.architecture.resolutions} levels of graphs: "
-                f"the pyramid has {len(pyramid)}."
+                f"this network needs a pyramid of {self.architecture.resolutions} levels: got {len(pyramid)} levels."
             )
-        skips = []  # the signal of each level before its pooling
-        for module, level in zip(self.layers, self.architecture.levels, strict=True):
-            match module:
-                case Convolution():
-                    x = module(x, pyramid, level)
-                case MaxPooling() | AveragePooling():
-                    skips.append(x)
-                    x = module(x, pyramid.pool_maps[level], pyramid.graphs[level + 1].num_sources)
-                case GlobalAveragePooling() | GlobalMaxPooling():
-                    x = module(x, pyramid.graphs[-1])
-                case Unpooling():
-                    x = module(x, skips, pyramid.pool_maps)
-                case _:
-                    x = module(x)
+        skips: tuple[Tensor, ...] = ()  # the last signal of each level so far
+        for layer, level in zip(self.layers, self.architecture.levels, strict=True):
+            skips = (*skips[:level], x)
+            x = layer(x, pyramid, level, skips)
         return x
 
     def _last(self, kind: type) -> int:

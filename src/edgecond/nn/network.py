@@ -1,4 +1,4 @@
-"""From the paper's notation to a network: convolutions, poolings and fully connected layers (Section 3.3)."""
+"""Networks built from the paper's notation: convolutions, poolings and fully connected layers (Section 3.3)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _POOLINGS: dict[type, type[nn.Module]] = {
 
 
 class Convolution(nn.Module):
-    """C(c): ECC, affine batch normalisation, ReLU, and dropout where the paper has it (Sections 4.1 and 4.3)."""
+    """C(c): edge-conditioned convolution, batch normalisation, ReLU, and dropout (Sections 4.1 and 4.3)."""
 
     def __init__(self, conv: ECConv, dropout: float) -> None:
         super().__init__()
@@ -49,21 +49,21 @@ class RowWise(nn.ModuleList):
 
 
 class Network(nn.Module):
-    """A network for classifying graphs, or with V their vertices, built from the paper's notation.
+    """A network that classifies graphs, or with V their vertices, built from the paper's notation.
 
     Each C is followed by batch normalisation, ReLU and dropout; each FC but the last by batch normalisation and ReLU,
-    as in the authors' code. Where no global pooling stands before the first FC, the last convolution is strided: the
+    as in the authors' code. If there is no global pooling before the first FC, the last convolution is strided: the
     last graph of the pyramid has one target per sample (MNIST, Section 4.4).
 
     Args:
         architecture: The notation, "C(16)-C(32)-MP(0.25,0.5)-...-FC(14)".
         d0: Width of the input signal $X^0$.
-        s: Width of the edge labels, at each level if it differs (categorical at first, scalar after Kron reduction).
-        hidden: Hidden widths of the filter networks, `(16, 32)` for FC(16)-FC(32); none for a single layer.
-        identity: Identity connections (ECC-resnet); a strided convolution has none.
-        degree_factor: Learned normalisation by degree (ECC-Z).
-        dropout: Probability after each convolution.
-        low_memory: See `ECConv`.
+        s: Width of the edge labels; one per level if it differs (categorical at first, scalar after Kron reduction).
+        hidden: Hidden widths of the filter networks, `(16, 32)` for FC(16)-FC(32); empty for a single layer.
+        identity: Whether convolutions have identity connections (ECC-resnet); a strided convolution has none.
+        degree_factor: Whether to learn a normalisation by degree (ECC-Z).
+        dropout: Probability of dropout after each convolution.
+        low_memory: Whether to keep nothing of the size of the edges; see `ECConv`.
     """
 
     def __init__(
@@ -83,11 +83,12 @@ class Network(nn.Module):
         label_widths = [s] * self.architecture.resolutions if isinstance(s, int) else list(s)
         if len(label_widths) != self.architecture.resolutions:
             raise ValueError(
-                f"labels need a width at each of the {self.architecture.resolutions} levels: got {label_widths}."
+                f"s must be one width, or a width at each of the {self.architecture.resolutions} levels: "
+                f"got {label_widths}."
             )
         last = {kind: self._last(kind) for kind in (C, FC)}
         self.layers = nn.ModuleList()
-        width, skipped = d0, 0  # skipped: width of all signals that unpooling puts beside that of the last level
+        width, skipped = d0, 0  # skipped: total width of the signals that unpooling adds to the last one
         for position, (layer, level) in enumerate(zip(self.architecture, self.architecture.levels, strict=True)):
             match layer:
                 case C(d_out):
@@ -117,7 +118,7 @@ class Network(nn.Module):
                     width += skipped
 
     def forward(self, x: Float[Tensor, "n d0"], pyramid: Pyramid) -> Float[Tensor, "b classes"]:
-        """The scores of the classes for each sample of a batch; with V, for each vertex of level 0."""
+        """Return the scores of the classes for each sample of a batch; with V, for each vertex of level 0."""
         if len(pyramid) != self.architecture.resolutions:
             raise ValueError(
                 f"this network needs a pyramid of {self.architecture.resolutions} levels: got {len(pyramid)} levels."

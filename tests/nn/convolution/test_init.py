@@ -341,7 +341,7 @@ def test_a_form_that_does_not_exist_is_answered_by_a_sentence():
     graph = ZOO["a cycle"]
     filters = filters_of({key: t for key, t in inputs_of(graph, True).items() if key not in ("x", "values")})
 
-    with pytest.raises(ValueError, match=r"^edges are read by target or by source: got 'sideways'\.$"):
+    with pytest.raises(ValueError, match=r"'target' or 'source': got 'sideways'"):
         convolve(numbers(5, D_IN), graph, filters, algorithm="factored", by="sideways")
-    with pytest.raises(ValueError, match=r"^edges are read by target or by source: got 'sideways'\.$"):
+    with pytest.raises(ValueError, match=r"'target' or 'source': got 'sideways'"):
         convolve(numbers(5, D_IN), graph, filters, algorithm="per_label", by="sideways")

@@ -322,6 +322,6 @@ def test_the_function_refuses_labels_of_two_numbers():
     graph = ZOO["a cycle"].with_labels(torch.zeros(5, 2))
 
     with pytest.raises(
-        ValueError, match=r"piecewise needs labels of one number .* got labels of 2 and 1 hidden layers"
+        ValueError, match=r"piecewise needs labels of one number .* got labels of width 2 and 1 hidden layers"
     ):
         piecewise(torch.zeros(5, 3), graph, torch.zeros(4, 3, 3), ([torch.zeros(4, 2)], [torch.zeros(4)]))

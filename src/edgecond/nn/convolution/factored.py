@@ -25,16 +25,16 @@ def factored(
     layers: Layers = ((), ()),
     by: str = "target",
 ) -> Float[Tensor, "n d_out"]:
-    r"""Every filter is a blend of $k$ fixed matrices, so blend the neighbours instead.
+    r"""Compute Equation 1 by blending the neighbours instead of the matrices of the last layer of $F$.
 
-    The last layer of $F$ is linear, $\Theta_{ji} = \sum_k h_{ji,k} W_k$, and sums can be exchanged:
+    That layer is linear, $\Theta_{ji} = \sum_k h_{ji,k} W_k$, so the sums can be exchanged:
 
     $$\sum_{j \in N(i)} \Theta_{ji}\, x_j
       = \sum_k W_k \sum_{j \in N(i)} h_{ji,k}\, x_j
       = \sum_{j \in N(i)} \sum_k h_{ji,k}\, (W_k x_j).$$
 
-    Exact both times. The middle form, by target, takes $m k d_{in} + n k d_{in} d_{out}$ multiply-adds, the right
-    one, by source, $m k d_{out} + n_{src} k d_{in} d_{out}$.
+    Both forms are exact. The middle one, by target, takes $m k d_{in} + n k d_{in} d_{out}$ multiply-adds; the right
+    one, by source, takes $m k d_{out} + n_{src} k d_{in} d_{out}$.
 
     Args:
         x: Signal $X^{l-1}$ on the source vertices.
@@ -42,9 +42,9 @@ def factored(
         hidden: Activations $h_{ji}$ entering the last layer of $F$; the labels $L(j,i)$ if there are layers.
         weight: The matrices $W_k$ of that layer; one more than `hidden` has columns if the layer has a bias.
         reduce: Name of the aggregation; "mean" is that of the paper.
-        layers: Weights and biases of hidden layers with ReLUs that lead from `hidden` to the activations. They are
-            computed where they are needed, in both passes, and never stored.
-        by: The form: "target" or "source".
+        layers: Weights and biases of hidden layers with ReLUs, which map `hidden` to the activations. Where the kernels
+            allow it, these are computed when they are needed, in both passes, and never stored.
+        by: The form, "target" or "source".
 
     Returns:
         Signal $X^l$, before the bias $b^l$.

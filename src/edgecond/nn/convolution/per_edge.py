@@ -1,4 +1,4 @@
-"""Equation 1 by forming the filters, some edges at a time: for a filter network of any kind."""
+"""Equation 1 by forming the filters, a chunk of edges at a time: for any filter network."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FORMED = 8.0  # effort per element of a filter that is formed, read, and formed 
 
 
 def chunk_size(d_in: int, d_out: int) -> int:
-    """Edges whose filters are formed at a time."""
+    """Return the number of edges whose filters are formed at a time."""
     return max(64, CHUNK_ELEMENTS // max(1, d_in * d_out))
 
 
@@ -33,18 +33,18 @@ def per_edge(
     parameters: Sequence[Tensor] = (),
     chunk: int | None = None,
 ) -> Float[Tensor, "n d_out"]:
-    r"""$\Theta_{ji} = F(L(j,i))$ for a chunk of edges, multiplied and summed, then the next chunk.
+    r"""Form $\Theta_{ji} = F(L(j,i))$ for a chunk of edges, multiply and sum, then go on to the next chunk.
 
-    The backward pass evaluates $F$ again, so that the memory is that of one chunk.
+    The backward pass evaluates $F$ again, so the memory is that of one chunk.
 
     Args:
         x: Signal $X^{l-1}$ on the source vertices.
         graph: The edges $(j, i)$ and their labels.
-        filters: $F$, from labels to filters; a pure function of each label.
+        filters: $F$, which maps labels to filters; a pure function of each label.
         d_out: Width of the output.
         reduce: Name of the aggregation; "mean" is that of the paper.
         parameters: The parameters of $F$.
-        chunk: Edges per chunk.
+        chunk: Number of edges per chunk; by default, as many as make a million elements.
     """
     size = chunk or chunk_size(x.shape[1], d_out)
     return aggregate(

@@ -37,7 +37,7 @@ def per_label(
         graph: The edges $(j, i)$, with labels that have an index.
         theta: One filter per distinct label.
         reduce: Name of the aggregation; "mean" is that of the paper.
-        by: The form: "target", "source" or "label".
+        by: The form, "target", "source" or "label".
     """
     index = graph.labels.index
     if index is None:

@@ -27,16 +27,16 @@ def piecewise(
     layers: Layers,
     reduce: str = "mean",
 ) -> Float[Tensor, "n d_out"]:
-    r"""A filter of a scalar label is linear between the labels where a ReLU of $F$ turns on or off.
+    r"""Compute Equation 1 from filters that are linear in a scalar label $w$ between the breakpoints of $F$.
 
-    With one hidden layer, $h_k(w) = \mathrm{relu}(a_k w + c_k)$, the $k$ points $-c_k / a_k$ cut the line into pieces.
-    On piece $p$, where the set $A_p$ of hidden units is active,
+    With one hidden layer, $h_k(w) = \mathrm{relu}(a_k w + c_k)$, a ReLU turns on or off at each of the $k$ breakpoints
+    $-c_k / a_k$, which cut the line into pieces. On piece $p$, where the set $A_p$ of hidden units is active,
 
     $$\Theta(w) = P_p + w\, Q_p, \qquad P_p = \sum_{k \in A_p} c_k W_k, \quad Q_p = \sum_{k \in A_p} a_k W_k.$$
 
-    Sorted by label, the edges of a piece are a run, and one product with $P_p$ and $Q_p$ gives all their messages.
-    Exact, in $2 m d_{in} d_{out}$ multiply-adds, and $2 k d_{in} d_{out}$ for each of the at most $k + 1$ pieces in
-    which there are labels.
+    Sorted by label, the edges of a piece form a run, and one product with $P_p$ and $Q_p$ gives all their messages.
+    Exact, in $2 m d_{in} d_{out}$ multiply-adds, and $2 k d_{in} d_{out}$ more for each of the at most $k + 1$ pieces
+    that contain labels.
 
     Args:
         x: Signal $X^{l-1}$ on the source vertices.
@@ -52,11 +52,11 @@ def piecewise(
     if graph.labels.width != 1 or len(layers[0]) != 1:
         raise ValueError(
             "piecewise needs labels of one number and a filter network with one hidden layer, with ReLU: "
-            f"got labels of {graph.labels.width} and {len(layers[0])} hidden layers. Use factored for others."
+            f"got labels of width {graph.labels.width} and {len(layers[0])} hidden layers. Use factored instead."
         )
     labels = graph.labels.per_edge(graph.labels.values)
     given = (x, labels, weight, layers[0][0], layers[1][0])
-    dtype = fold(torch.promote_types, [tensor.dtype for tensor in given])  # next to a half from autocast, the wider
+    dtype = fold(torch.promote_types, [tensor.dtype for tensor in given])  # halves from autocast widen
     x, labels, weight, a, c = (tensor.to(dtype) for tensor in given)
     order, pointer, middle = _pieces(labels, a, c)
     with torch.autocast(x.device.type, enabled=False):
@@ -106,15 +106,17 @@ PIECEWISE = Piecewise()
 def _pieces(
     labels: Float[Tensor, "m 1"], a: Float[Tensor, "k 1"], c: Float[Tensor, " k"]
 ) -> tuple[Tensor, Tensor, Float[Tensor, "p 1"]]:
-    """The edges in the order of their labels, where each piece begins, and the middle of the labels on it.
+    """Return the edges in the order of their labels, where each piece begins, and the middle of its labels.
 
-    A label at which a ReLU turns is a piece of its own, as there the slope of that ReLU is 0 on either side.
+    A label at a breakpoint is a piece of its own: there torch takes the slope of the ReLU to be 0.
     """
     w, order = torch.sort(labels[:, 0], stable=True)
-    turns = -c / a[:, 0]  # infinite or undefined where a is zero: then at the end of the line, where it cuts nothing
+    breakpoints = -c / a[:, 0]  # infinite or NaN where a is zero, and sorted to the end, where it cuts nothing
     ends = torch.tensor([0, len(w)], device=w.device)
-    cuts = torch.cat([torch.searchsorted(w, turns), torch.searchsorted(w, turns, right=True), ends]).unique()
-    # In the middle of a piece rounding cannot tell a unit that is active from one that is not.
+    cuts = torch.cat(
+        [torch.searchsorted(w, breakpoints), torch.searchsorted(w, breakpoints, right=True), ends]
+    ).unique()
+    # In the middle of a piece, rounding cannot change which units are active.
     middle = (w[cuts[:-1]] + w[cuts[1:] - 1]) / 2
     return order, cuts, middle[:, None]
 
@@ -125,7 +127,7 @@ def _filters(
     c: Float[Tensor, " k"],
     weight: Float[Tensor, "k d_out d_in"],
 ) -> Float[Tensor, "p 2 d_out d_in"]:
-    """$P_p$ and $Q_p$ for every piece."""
+    """Return $P_p$ and $Q_p$ for every piece."""
     active = torch.nn.functional.linear(middle, a, c) > 0
     parts = torch.stack([active * c, active * a[:, 0]], 1)  # (p, 2, k)
     if len(weight) > len(c):  # the bias of the last layer belongs to every P

@@ -14,7 +14,7 @@ from edgecond.nn.convolution.algorithm import Algorithm, Filters, Plan, Sizes
 def reference(
     x: Float[Tensor, "n d_in"], graph: Graph, theta: Float[Tensor, "m d_out d_in"], reduce: str = "mean"
 ) -> Float[Tensor, "n d_out"]:
-    r"""$X^l(i) = \frac{1}{|N(i)|} \sum_{j \in N(i)} \Theta_{ji} X^{l-1}(j)$, or the sum, or the maximum.
+    r"""Compute $X^l(i) = \frac{1}{|N(i)|} \sum_{j \in N(i)} \Theta_{ji} X^{l-1}(j)$, or another aggregation.
 
     A vertex without edges gets 0.
 

@@ -1,7 +1,7 @@
 """The torch backend: every device and precision, in plain torch operations.
 
-The channels are handled a few at a time, so that nothing larger than `ELEMENTS` numbers (or one channel) is formed, and
-no size has to be read back from a device. Half precisions are summed in single precision.
+The channels are processed a few at a time, so that no tensor has more than `ELEMENTS` numbers (or one channel), and no
+size has to be read back from a device. Half precisions are summed in single precision.
 """
 
 from __future__ import annotations
@@ -91,9 +91,9 @@ def _last(activations: list[Tensor]) -> Tensor | None:
 
 
 def _descend(a: Activations, activations: list[Tensor], gradient: Tensor, to: Gradients) -> None:
-    """From the gradient of the last activations to those of the layers and of the labels."""
+    """Propagate the gradient of the last activations to the hidden layers and the labels."""
     for position in reversed(range(len(a.weights))):
-        gradient = gradient.masked_fill(activations[position + 1] <= 0, 0)  # as torch: a NaN passes
+        gradient = gradient.masked_fill(activations[position + 1] <= 0, 0)  # as in torch, a NaN passes
         to.weights[position].copy_(gradient.T @ activations[position])
         to.biases[position].copy_(gradient.sum(0))
         if position or to.hidden is not None:
@@ -129,7 +129,7 @@ def _multiply_first(
 def _blends(
     rows: Rows, a: Activations, hidden: Tensor | None, weight: Tensor, y: Tensor
 ) -> Iterator[tuple[slice, Float[Tensor, "n c j"]]]:
-    r"""$A_r = \sum_e a_e \otimes y_e$, some channels at a time."""
+    r"""Yield $A_r = \sum_e a_e \otimes y_e$, a few channels at a time."""
     row, neighbours = rows.row, y[rows.column].to(_wide(y))
     for channels in _slices(rows, weight):
         outer = _dense(rows, a, hidden, weight, channels, neighbours.dtype)[:, :, None] * neighbours[:, None, :]
@@ -139,7 +139,7 @@ def _blends(
 def _dense(
     rows: Rows, a: Activations, hidden: Tensor | None, weight: Tensor, channels: slice, dtype: torch.dtype
 ) -> Float[Tensor, "m c"]:
-    """The activations of some channels, in the order of the rows."""
+    """Return the activations of some channels, in the order of the rows."""
     edges = slice(None) if rows.edge is None else rows.edge
     if hidden is None:
         assert a.index is not None

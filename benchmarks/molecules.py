@@ -14,7 +14,6 @@ from typing import Any
 from edgecond.data.splits import random_split
 from edgecond.files import data_directory
 from edgecond.runs import user_data
-from edgecond.runs import run as experiment
 from edgecond.runs.recipe import written
 
 ESOL = "measured log solubility in mols per litre"

@@ -301,30 +301,27 @@ def test_a_traced_network_is_planned_without_looking_at_labels(monkeypatch: pyte
 
 
 @pytest.mark.parametrize(
-    ("s", "filters", "sentence"),
+    ("s", "filters", "found"),
     [
-        (
-            2,
-            filters_of(5, 2, d=3),
-            r"piecewise needs labels of one number and a filter network with one hidden layer, with ReLU: "
-            r"got labels of 2 and 1 hidden layers\. Use factored for others\.",
-        ),
-        (
-            1,
-            filters_of(5, 1, hidden_layers=2, d=3),
-            r"piecewise needs labels of one number and a filter network with one hidden layer, with ReLU: "
-            r"got labels of 1 and 2 hidden layers\. Use factored for others\.",
-        ),
-        (
-            1,
-            Filters(lambda labels: labels, 3, ()),
-            r"piecewise needs a filter network of linear layers with ReLUs: use per_edge for others\.",
-        ),
+        (2, filters_of(5, 2, d=3), r"labels of width 2, .* ends in a linear layer and has 1 hidden layers"),
+        (1, filters_of(5, 1, hidden_layers=2, d=3), r"labels of width 1, .* and has 2 hidden layers"),
+        (1, Filters(lambda labels: labels, 3, ()), r"labels of width 1, .* does not end in a linear layer"),
     ],
     ids=["labels of two numbers", "two hidden layers", "any network"],
 )
-def test_what_has_no_pieces_is_answered_by_a_sentence(s: int, filters: Filters, sentence: str):
+def test_a_network_without_pieces_is_refused(s: int, filters: Filters, found: str):
+    """The error states what piecewise needs, what was found, and what to use instead."""
     graph = ZOO["a cycle"].with_labels(torch.zeros(5, s))
+    needs = "piecewise needs labels of one number and a filter network with one hidden layer, with ReLU"
 
-    with pytest.raises(ValueError, match=f"^{sentence}$"):
+    with pytest.raises(ValueError, match=rf"^{needs}: got .*{found}.*\. Use per_edge, or let the plan pick\.$"):
         convolve(torch.zeros(5, 3), graph, filters, algorithm="piecewise")
+
+
+def test_the_function_refuses_labels_of_two_numbers():
+    graph = ZOO["a cycle"].with_labels(torch.zeros(5, 2))
+
+    with pytest.raises(
+        ValueError, match=r"piecewise needs labels of one number .* got labels of width 2 and 1 hidden layers"
+    ):
+        piecewise(torch.zeros(5, 3), graph, torch.zeros(4, 3, 3), ([torch.zeros(4, 2)], [torch.zeros(4)]))

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from edgecond.graph import Graph, Labels
-from edgecond.nn.kernels import cpp as native
+from edgecond.nn.kernels.cpp import CPP
 
 TOLERANCE = {torch.float64: 1e-10, torch.float32: 1e-4}  # the bars of the project, relative to the size of the values
-ENGINES = ("avx2", "plain", "twin")
+ENGINES = ("avx2", "plain", "torch")
 U, S = 4, 3  # distinct labels of every graph, and their width
 
 # d_in, d_out, k: every width of the bar on both sides, narrow and wide, below, at and above a vector register.
@@ -90,20 +90,20 @@ def graphs(draw: st.DrawFn) -> Graph:
 
 @contextmanager
 def running_on(engine: str) -> Iterator[None]:
-    """Compute with one instruction set of the C++ kernels, or with their torch twin."""
-    kernels = native._extension
-    if engine != "twin" and (kernels is None or (engine == "avx2" and not kernels.avx2())):
+    """Compute with one instruction set of the C++ backend, or with the torch backend."""
+    kernels = CPP.extension
+    if engine != "torch" and (kernels is None or (engine == "avx2" and not kernels.avx2())):
         pytest.skip(f"this machine has no {engine} kernels")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(native, "_extension", None if engine == "twin" else kernels)
-        patch.setattr(native, "_WIDE", engine == "avx2")
+        patch.setattr(CPP, "extension", None if engine == "torch" else kernels)
+        patch.setattr(CPP, "avx2", engine == "avx2")
         yield
 
 
 def engines_here() -> list[str]:
     """All of the above that this machine has."""
-    kernels = native._extension
-    return ["twin"] if kernels is None else ["plain", "twin"] if not kernels.avx2() else list(ENGINES)
+    kernels = CPP.extension
+    return ["torch"] if kernels is None else ["plain", "torch"] if not kernels.avx2() else list(ENGINES)
 
 
 def evaluate(function: Callable[..., Tensor], **inputs: Tensor) -> dict[str, Tensor]:

@@ -244,31 +244,20 @@ def test_vertices_may_be_renumbered(by: str, engine: str):
 
 
 @pytest.mark.parametrize(
-    ("change", "sentence"),
+    ("change", "facts"),
     [
         ({"x": (4, 3)}, r"the signal must have one row per source vertex: got \(4, 3\) for 3 vertices\."),
         ({"x": (3, 4)}, r"matrices of 7 by 3 do not fit signals of shape \(3, 4\)\."),
-        (
-            {"hidden": (5, 5)},
-            r"activations, or the int64 index of labels, must have one row per edge: got \(5, 5\) of torch\.float64\.",
-        ),
-        (
-            {"hidden": (6, 3)},
-            r"the weight must have one matrix per activation, and perhaps one for the bias of F: "
-            r"got 5 matrices for 3 activations\.",
-        ),
-        (
-            {"hidden": (6, 6)},
-            r"the weight must have one matrix per activation, and perhaps one for the bias of F: "
-            r"got 5 matrices for 6 activations\.",
-        ),
+        ({"hidden": (5, 5)}, r"one row for each of 6 edges: got \(5, 5\) of torch\.float64\."),
+        ({"hidden": (6, 3)}, r"one matrix per activation, .*: got 5 matrices for 3 activations\."),
+        ({"hidden": (6, 6)}, r"one matrix per activation, .*: got 5 matrices for 6 activations\."),
         ({"weight": (5, 7, 2)}, r"matrices of 7 by 2 do not fit signals of shape \(3, 3\)\."),
     ],
     ids=["rows of x", "columns of x", "too few rows", "too few activations", "too many activations", "columns of W"],
 )
-def test_wrong_shapes_are_answered_by_a_sentence(change: dict[str, tuple[int, ...]], sentence: str, engine: str):
-    """Bar 8. The kernels work on addresses: a wrong shape must not reach them."""
+def test_wrong_shapes_are_refused(change: dict[str, tuple[int, ...]], facts: str, engine: str):
+    """The kernels work on addresses: a wrong shape must not reach them."""
     shapes = {"x": (3, 3), "hidden": (6, 5), "weight": (5, 7, 3)} | change
 
-    with pytest.raises(ValueError, match=f"^{sentence}$"):
+    with pytest.raises(ValueError, match=facts):
         factored(numbers(*shapes["x"]), ZOO["duplicate edges"], numbers(*shapes["hidden"]), numbers(*shapes["weight"]))

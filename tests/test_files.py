@@ -1,4 +1,4 @@
-"""Data live where the environment says, a digest is what other tools would compute, and writing is atomic."""
+"""The environment sets the directories, digests are those of other tools, and writing is atomic."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from edgecond.files import (
 )
 
 
-def test_data_live_where_the_environment_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+def test_the_environment_sets_the_data_directory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     """EDGECOND_DATA first, then the cache directory of the XDG specification, then ~/.cache."""
     monkeypatch.setenv("EDGECOND_DATA", str(tmp_path))
     assert data_directory() == tmp_path
@@ -35,7 +35,7 @@ def test_data_live_where_the_environment_says(monkeypatch: pytest.MonkeyPatch, t
     assert data_directory() == Path.home() / ".cache" / "edgecond"
 
 
-def test_the_cache_lives_where_the_environment_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+def test_the_environment_sets_the_cache_directory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     """EDGECOND_CACHE first, then the cache directory of the XDG specification."""
     monkeypatch.setenv("EDGECOND_CACHE", str(tmp_path))
     assert cache_directory() == tmp_path
@@ -198,7 +198,7 @@ def test_a_directory_is_refused_before_anything_is_written(tmp_path: Path):
             pytest.fail("nothing can be written")
         assert str(error.value) == (
             f"{path} must be written: {reason}. "
-            "The one before it, if any, is whole; free some space or name another directory."
+            "The previous file, if any, is unchanged; free some space or name another directory."
         )
         with pytest.raises(DataError) as refusal, data_file(path):
             pytest.fail("nothing can be written")

@@ -115,7 +115,7 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
     except OSError as error:
         raise CheckpointError(
             f"{path} must be written: {_reason(error)}. "
-            "The one before it, if any, is whole; free some space or name another directory."
+            "The previous file, if any, is unchanged; free some space or name another directory."
         ) from error
 
 

@@ -111,7 +111,7 @@ def test_the_signal_is_what_all_files_have_in_common(street: Path, header: str, 
 
 
 def test_an_intensity_that_is_zero_everywhere_is_no_signal(tmp_path: Path):
-    """Equation 1 makes nothing but its bias of zeros; scanners without intensities write them."""
+    """Equation 1 turns zeros into its bias alone; scanners without intensities write them."""
     write(tmp_path, {"a/a.csv": "x,y,z,i\n1,2,3,0\n", "b/b.csv": "x,y,z,i\n4,5,6,0\n"})
 
     folder = read(tmp_path)
@@ -142,7 +142,7 @@ def test_a_wrong_axis_is_no_fault_of_the_files(street: Path):
         read(street, up="up")
 
 
-def test_progress_is_told_of_every_file(street: Path):
+def test_progress_is_reported_for_every_file(street: Path):
     steps = []
 
     read(street, progress=lambda done, total: steps.append((done, total)))
@@ -166,7 +166,7 @@ def test_names_in_another_encoding_are_spelled_out(tmp_path: Path):
 # Mistakes
 
 
-def test_a_folder_must_be_there(tmp_path: Path):
+def test_a_folder_must_exist(tmp_path: Path):
     with mentions(f"{tmp_path}/no must be a folder with a sub-folder per class", kind=DataError):
         read(tmp_path / "no")
 
@@ -179,7 +179,7 @@ def test_two_classes_are_needed(tmp_path: Path, file: str, found: str):
         read(tmp_path)
 
 
-def test_an_empty_class_is_a_sentence(street: Path):
+def test_an_empty_class_is_reported(street: Path):
     (street / "bus").mkdir()
 
     with mentions(f"{street}/bus must hold", ", ".join(ENDINGS), "found 0", "Fill it, or remove it.", kind=DataError):
@@ -194,7 +194,7 @@ def test_folders_in_a_folder_are_no_files(street: Path):
         read(street)
 
 
-def test_a_class_without_a_readable_file_is_a_sentence(street: Path):
+def test_a_class_without_a_readable_file_is_reported(street: Path):
     write(street, {"bus/a.xyz": "", "bus/b.xyz": "1 2 x\n"})
 
     with mentions(f"{street}/bus must hold a file that can be read", "2 files", f"{street}/bus/a.xyz", kind=DataError):
@@ -222,7 +222,7 @@ def test_every_cloud_counts_the_same_and_points_twice_at_a_place_count_once():
     assert point_spacing([cloud(ones), cloud(twos), cloud(tens)]) == pytest.approx(2)
 
 
-def test_the_clouds_looked_at_are_spread_evenly():
+def test_the_measured_clouds_are_spread_evenly():
     """The first, the middle and the last of 101."""
     asked = []
 

@@ -1,4 +1,4 @@
-"""A cloud in a file of its own is read, and a file that is none is answered by a sentence."""
+"""Files and arrays become clouds and meshes, and errors name the file and the fault."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_a_matrix_in_numpys_format_is_a_cloud(tmp_path, kind):
         ("cloud.txt", b"1 2 inf 4\n", "the position of point 0 is"),
     ],
 )
-def test_a_file_that_is_no_cloud_gives_a_sentence(tmp_path, name, content, sentence):
+def test_a_file_that_is_no_cloud_is_reported(tmp_path, name, content, sentence):
     if content is not None:
         (tmp_path / name).write_bytes(content)
 
@@ -110,7 +110,7 @@ def test_a_cloud_nearby_stays_where_it_is():
 
 @pytest.mark.parametrize("ending", ["off", "obj", "stl", "ply"])
 def test_a_mesh_has_the_vertices_and_faces_that_trimesh_wrote(tmp_path, ending):
-    """An STL file lists the corners of each triangle anew; a sphere of 162 vertices has 320 faces (2 V - 4)."""
+    """An STL file lists the corners of each triangle separately; a sphere of 162 vertices has 320 faces (2 V - 4)."""
     sphere, path = trimesh.creation.icosphere(subdivisions=2), tmp_path / f"sphere.{ending}"
     sphere.export(path)
 
@@ -145,7 +145,7 @@ def test_faces_without_three_corners_and_vertices_without_faces_are_left_out():
     assert len(mesh.faces) == 1
 
 
-def test_a_mesh_of_degenerate_faces_alone_is_a_sentence():
+def test_a_mesh_of_degenerate_faces_alone_is_reported():
     surface = Surface(np.zeros((3, 3)), np.zeros((3, 0)), (), np.array([[0, 1, 2]]))
 
     with mentions("a file must have a face with three different corners", "1 faces", kind=DataError):
@@ -181,7 +181,7 @@ def test_columns_in_common_are_those_of_all_that_are_not_zero_everywhere():
     assert columns.names == ("c",)
 
 
-def test_clouds_in_memory_are_examples_with_classes_or_quantities():
+def test_clouds_in_memory_are_examples_with_classes_or_real_targets():
     clouds = [to_cloud(points_of(POINTS + shift, "it"), ("column 4",), "it") for shift in (0, 1)]
 
     classes = labelled(clouds, torch.tensor([1, 0]), ("a", "b"))

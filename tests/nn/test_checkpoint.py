@@ -1,4 +1,4 @@
-"""A checkpoint is written atomically, and reading it executes no code."""
+"""A checkpoint is written whole or not at all, and nothing in it is executed."""
 
 import json
 import multiprocessing
@@ -13,6 +13,7 @@ from safetensors.torch import save_file
 from edgecond import files
 from edgecond.errors import CheckpointError
 from edgecond.nn.checkpoint import KEY, load_checkpoint, save_checkpoint
+from tests.sentences import refused
 
 TENSORS = {"a": torch.arange(6.0).view(2, 3), "b": torch.tensor([True, False]), "c": torch.tensor(3)}
 
@@ -27,7 +28,7 @@ def test_what_is_saved_is_loaded(tmp_path):
     assert os.listdir(tmp_path / "deep") == ["c.safetensors"]
 
 
-def test_tensors_that_are_views_are_saved_with_the_values_they_show(tmp_path):
+def test_tensors_that_are_views_are_saved_as_they_look(tmp_path):
     save_checkpoint(tmp_path / "c", {"turned": TENSORS["a"].T}, {})
 
     assert torch.equal(load_checkpoint(tmp_path / "c")[0]["turned"], TENSORS["a"].T)
@@ -35,7 +36,7 @@ def test_tensors_that_are_views_are_saved_with_the_values_they_show(tmp_path):
 
 @pytest.mark.parametrize("moment", ["fsync", "replace"])
 def test_a_failure_while_saving_keeps_the_checkpoint_before_it(tmp_path, monkeypatch, moment):
-    """A full disk is noticed when the file is flushed, and a read-only directory when it is renamed."""
+    """A full disk shows itself when the file is flushed; a read-only directory when it is renamed."""
     path = tmp_path / "c"
     save_checkpoint(path, TENSORS, {"epoch": 1})
 
@@ -53,14 +54,18 @@ def test_a_failure_while_saving_keeps_the_checkpoint_before_it(tmp_path, monkeyp
 
 
 def save_on_a_small_disk(path, size):
-    """Save where files may not exceed `size` bytes; the exit status is 0 if that is refused in a sentence."""
-    torch.set_num_threads(1)  # a fork does not have the threads of its parent
+    """Files may grow to `size` bytes and no further; the status is 0 if that gives a sentence."""
+    torch.set_num_threads(1)  # the threads of the parent are not there
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
-    with pytest.raises(CheckpointError, match=f"{path} must be written: File too large"):
+    with refused(
+        f"{path} must be written: File too large. "
+        "The previous file, if any, is unchanged; free some space or name another directory.",
+        CheckpointError,
+    ):
         save_checkpoint(path, {"large": torch.zeros(100_000)}, {"epoch": 2})
 
 
-def test_a_file_that_the_kernel_cuts_short_keeps_the_checkpoint_before_it(tmp_path):
+def test_a_file_that_is_cut_short_by_the_kernel_keeps_the_checkpoint_before_it(tmp_path):
     """No error is injected: the first part of the file is written, the rest is not."""
     path = tmp_path / "c"
     save_checkpoint(path, TENSORS, {"epoch": 1})
@@ -110,7 +115,7 @@ def test_a_pickle_is_refused_unread(tmp_path):
 
 
 @pytest.mark.parametrize("header", [None, "[]", "nonsense", json.dumps({"version": 99})])
-def test_a_safetensors_file_of_another_program_gives_a_sentence(tmp_path, header):
+def test_somebody_elses_safetensors_file_gives_a_sentence(tmp_path, header):
     path = tmp_path / "c"
     save_file(TENSORS, path, None if header is None else {KEY: header})
 

@@ -300,7 +300,7 @@ def test_folds_side_by_side_are_stopped_together_and_go_on_together(tmp_path):
 
 
 def must_be_written(path: Path, reason: str) -> str:
-    advice = "The one before it, if any, is whole; free some space or name another directory."
+    advice = "The previous file, if any, is unchanged; free some space or name another directory."
     return f"{path} must be written: {reason}. {advice}\n"
 
 

@@ -101,21 +101,21 @@ def read(
     class_of = {file: y for y, paths in enumerate(files.values()) for file in paths}
     layout: dict[str, Any] = {"columns": columns, "up": up}
     if meshes:
-        found = survey(list(class_of), path, partial(read_surface, **layout), to_mesh, progress=progress)
+        surveyed = survey(list(class_of), path, partial(read_surface, **layout), to_mesh, progress=progress)
     else:
         read_file = partial(read_points, count=count, seed=seed, **layout)
-        found = survey(list(class_of), path, read_file, to_cloud, progress=progress)
-    reasons = dict(found.skipped)
+        surveyed = survey(list(class_of), path, read_file, to_cloud, progress=progress)
+    reasons = dict(surveyed.skipped)
     for paths in files.values():
         if all(file in reasons for file in paths):
             raise DataError(
                 f"{paths[0].parent} must hold a file that can be read: none of its {len(paths)} files can. "
                 f"The first reason: {reasons[paths[0]]}"
             )
-    clouds = FolderClouds(found.clouds, found.columns)
-    ys = torch.tensor([class_of[file] for file in found.readable], dtype=torch.long)
-    examples = Examples(path.resolve().name, tuple(files), clouds, ys, digest(found.sums), list(found.sums))
-    return Folder(examples, found.columns, found.skipped, ignored)
+    clouds = FolderClouds(surveyed.clouds, surveyed.columns)
+    ys = torch.tensor([class_of[file] for file in surveyed.readable], dtype=torch.long)
+    examples = Examples(path.resolve().name, tuple(files), clouds, ys, digest(surveyed.sums), list(surveyed.sums))
+    return Folder(examples, surveyed.columns, surveyed.skipped, ignored)
 
 
 def survey(
@@ -165,10 +165,10 @@ def _listed(path: Path) -> tuple[dict[str, list[Path]], int]:
         raise DataError(f"{path} must be a folder with a sub-folder per class: there is no such folder.")
     folders = sorted(e for e in path.iterdir() if e.is_dir() and not hidden(e) and not _holds_models(e))
     if len(folders) < 2:
-        found = f"only {folders[0].name}" if folders else "none"
+        names = f"only {folders[0].name}" if folders else "none"
         raise DataError(
             f"{path} must hold two or more sub-folders, one for each class, with the files of that class: "
-            f"found {found}. Sort the files into folders named after their classes."
+            f"found {names}. Sort the files into folders named after their classes."
         )
     files, others = {}, sum(entry.is_file() for entry in path.iterdir())
     for folder in folders:

@@ -93,20 +93,20 @@ def read(
     ]
     if not files:
         raise DataError(f"{path} must hold clouds, files that end in {', '.join(ENDINGS)}: found none.")
-    found = survey(
+    surveyed = survey(
         files, path, partial(read_points, column=column, columns=columns, up=up), to_cloud, progress=progress
     )
-    if not found.readable:
+    if not surveyed.readable:
         raise DataError(
             f"{path} must hold a file that can be read: none of its {len(files)} files can. "
-            f"The first reason: {found.skipped[0][1]}"
+            f"The first reason: {surveyed.skipped[0][1]}"
         )
-    if not 2 <= len(found.values) <= MOST_CLASSES:
+    if not 2 <= len(surveyed.values) <= MOST_CLASSES:
         raise DataError(
-            f"the column {column!r} must have 2 to {MOST_CLASSES} classes: found {len(found.values)} in the "
-            f"{len(found.readable)} files of {path}."
+            f"the column {column!r} must have 2 to {MOST_CLASSES} classes: found {len(surveyed.values)} in the "
+            f"{len(surveyed.readable)} files of {path}."
         )
-    clouds = SegmentedClouds(found.clouds, found.columns, found.values)
-    classes = tuple(map(str, found.values))
-    examples = PointExamples(path.resolve().name, classes, clouds, digest(found.sums), list(found.sums))
-    return Segmented(examples, found.columns, found.skipped)
+    clouds = SegmentedClouds(surveyed.clouds, surveyed.columns, surveyed.values)
+    classes = tuple(map(str, surveyed.values))
+    examples = PointExamples(path.resolve().name, classes, clouds, digest(surveyed.sums), list(surveyed.sums))
+    return Segmented(examples, surveyed.columns, surveyed.skipped)

@@ -90,7 +90,7 @@ HEADER = "it must begin with the header of a NumPy array"
         (read_npz, b"PK", ".npz file (File is not a zip file)"),
     ],
 )
-def test_a_file_that_is_no_array_of_points_is_a_reason(read, data: bytes, reason: str):
+def test_a_file_that_is_no_array_of_points_is_reported(read, data: bytes, reason: str):
     with mentions(reason):
         read(data)
 

@@ -1,4 +1,4 @@
-"""Files of points and meshes become numbers, whatever their format, and a sentence where they are none."""
+"""Points and meshes are read from files of every format, and errors name the file and the fault."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_equal_meshes_give_equal_points_and_another_seed_gives_others(tmp_path: 
     assert (read_points(tmp_path / f"one{ending}", count=50, seed=1).positions != one.positions).any()
 
 
-def test_what_a_mesh_tells_of_its_vertices_is_interpolated(tmp_path: Path):
+def test_columns_of_the_vertices_of_a_mesh_are_interpolated(tmp_path: Path):
     """By hand: with the intensity 2 x + 3 y + 5 at the vertices of a triangle, so it is at every point of it."""
     (tmp_path / "mesh.ply").write_text(
         "ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty float y\nproperty float z\n"
@@ -100,7 +100,7 @@ def test_an_unknown_ending_is_answered_with_the_known_ones(tmp_path: Path):
         read_points(path)
 
 
-def test_a_file_that_is_not_there_is_a_sentence(tmp_path: Path):
+def test_a_file_that_does_not_exist_is_reported(tmp_path: Path):
     (tmp_path / "folder.ply").mkdir()
     for name in ("nothing.ply", "folder.ply"):
         with refused(f"{tmp_path / name} must be a file with a cloud: there is no such file.", DataError):
@@ -134,7 +134,7 @@ def test_a_file_that_is_not_there_is_a_sentence(tmp_path: Path):
         ("a.csv", "x,y,z,X\n1,2,3,4\n", "its columns must have different names: two are called 'x'"),
     ],
 )
-def test_contents_that_are_no_cloud_are_a_sentence(tmp_path: Path, name: str, content: str, reason: str):
+def test_contents_that_are_no_cloud_are_reported(tmp_path: Path, name: str, content: str, reason: str):
     (tmp_path / name).write_text(content)
 
     with refused(f"{tmp_path / name} cannot be read: {reason}.", DataError):
@@ -163,7 +163,7 @@ def test_a_file_without_points_is_an_empty_cloud(tmp_path: Path, name: str, cont
         read_points(tmp_path / name)
 
 
-def test_a_file_without_coordinates_is_a_sentence(tmp_path: Path):
+def test_a_file_without_coordinates_is_reported(tmp_path: Path):
     path = tmp_path / "a.ply"
     for properties, found in (("", "none"), ("property float x\nproperty float height\n", "x, height")):
         path.write_text(f"ply\nformat ascii 1.0\nelement vertex 1\n{properties}end_header\n1 2\n")
@@ -171,7 +171,7 @@ def test_a_file_without_coordinates_is_a_sentence(tmp_path: Path):
             read_points(path)
 
 
-def test_a_copy_of_a_real_cloud_with_its_last_half_gone_is_a_sentence(real: Real, tmp_path: Path):
+def test_a_copy_of_a_real_cloud_with_its_last_half_gone_is_reported(real: Real, tmp_path: Path):
     for source in real("pointcloud-io/expected.json").parent.glob("*.p*"):
         path = Path(shutil.copyfile(source, tmp_path / source.name))
         path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
@@ -209,7 +209,7 @@ def test_the_vertices_of_a_mesh_have_classes_whatever_its_faces_are(tmp_path: Pa
         ("class", "1", "it must have the classes of its points in a column 'class': found x, y, z, label"),
     ],
 )
-def test_a_column_that_tells_no_classes_is_a_sentence(tmp_path: Path, column: str, value: str, sentence: str):
+def test_a_column_without_classes_is_reported(tmp_path: Path, column: str, value: str, sentence: str):
     path = tmp_path / "cloud.csv"
     path.write_text(f"x,y,z,label\n0,0,0,{value}\n")
 

@@ -1,4 +1,4 @@
-"""LAS and LAZ: the points that laspy writes and reads, of every format, and headers that lie."""
+"""LAS and LAZ: the points that laspy writes and reads, of every format, and false headers."""
 
 from __future__ import annotations
 
@@ -80,13 +80,13 @@ def changed(data: bytes, at: int, form: str, value: int) -> bytes:
         ),
     ],
 )
-def test_a_header_that_lies_is_a_reason(data: bytes, reason: str):
+def test_a_false_header_is_reported(data: bytes, reason: str):
     with mentions(reason):
         read(data)
 
 
-def test_tables_of_chunks_that_lie_are_a_reason():
-    """lazrs would make room for as many chunks as the table announces."""
+def test_false_tables_of_chunks_are_reported():
+    """lazrs would allocate memory for as many chunks as the table announces."""
     data = las(compressed=True)
     (start,) = struct.unpack_from("<I", data, 96)
     (table,) = struct.unpack_from("<q", data, start)
@@ -97,7 +97,7 @@ def test_tables_of_chunks_that_lie_are_a_reason():
         read(changed(data, start, "<q", 2**40))
 
 
-def test_compressed_points_cut_short_are_a_reason(real):
+def test_compressed_points_cut_short_are_reported(real):
     """The table of chunks moved to the middle, and the file cut behind it: half of the points are gone."""
     data = real("pointcloud-io/simple.laz").read_bytes()
     (start,) = struct.unpack_from("<I", data, 96)
@@ -118,7 +118,7 @@ def test_without_lazrs_the_extra_to_install_is_named(monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize(("form", "version"), [(0, "1.2"), (3, "1.2"), (6, "1.4"), (8, "1.4")])
 @pytest.mark.parametrize("compressed", [False, True])
-def test_classes_of_points_are_told_to_those_who_ask(tmp_path: Path, form: int, version: str, compressed: bool):
+def test_classes_of_points_are_read_only_on_request(tmp_path: Path, form: int, version: str, compressed: bool):
     """As laspy wrote them; 0 stands for points that were never classified, by the standard."""
     path = tmp_path / ("scan.laz" if compressed else "scan.las")
     path.write_bytes(las(form=form, version=version, compressed=compressed, classes=[2, 0, 6, 2]))
@@ -130,8 +130,8 @@ def test_classes_of_points_are_told_to_those_who_ask(tmp_path: Path, form: int, 
     assert "classification" not in asked.names + unasked.names
 
 
-def test_layers_that_claim_more_than_their_chunk_are_a_reason():
-    """lazrs would make room for 4 GiB; the layers' sizes stand after eight bytes, a plain point and a count."""
+def test_layers_that_claim_more_than_their_chunk_are_reported():
+    """lazrs would allocate 4 GiB; the sizes of the layers follow eight bytes, an uncompressed point and a count."""
     data = las(form=7, version="1.4", compressed=True, colours=COLOURS)
     (start,), (size,) = struct.unpack_from("<I", data, 96), struct.unpack_from("<H", data, 105)
 

@@ -1,4 +1,4 @@
-"""OFF, OBJ and STL: what trimesh writes, what is written by hand, and files that are no meshes."""
+"""OFF, OBJ and STL: files of trimesh, files written by hand, and files that are not meshes."""
 
 from __future__ import annotations
 
@@ -75,6 +75,6 @@ def test_vertices_of_obj_may_have_colours():
         (read_stl, STL.replace(b"vertex 0 1 0", b"vertex 0 l 0"), "line 13 must hold numbers ... 'l'"),
     ],
 )
-def test_a_file_that_is_no_mesh_is_a_reason(read, data: bytes, reason: str):
+def test_a_file_that_is_no_mesh_is_reported(read, data: bytes, reason: str):
     with mentions(reason):
         read(data)

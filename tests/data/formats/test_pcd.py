@@ -1,4 +1,4 @@
-"""PCD in its three encodings, with packed colours, padding, points that were not seen, and headers that lie."""
+"""PCD in its three encodings, with packed colours, padding, points that were not measured, and false headers."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_a_packed_colour_is_three_columns(kind: str):
         assert [columns[colour].tolist() for colour in ("red", "green", "blue")] == [[1], [2], [250]]
 
 
-def test_padding_and_fields_of_many_numbers_are_passed_over():
+def test_padding_and_fields_of_many_numbers_are_skipped():
     header = (
         b"FIELDS _ x y z _ histogram\nSIZE 1 4 4 4 2 4\nTYPE U F F F U F\nCOUNT 3 1 1 1 1 2\nPOINTS 1\nDATA binary\n"
     )
@@ -78,7 +78,7 @@ def test_copies_are_expanded(packed: bytes, plain: bytes):
 
 
 @pytest.mark.parametrize("packed", [b"\x02ab", b"\x02abc\x20", b"\x02abc\x20\x09", b"\xe0", b"\x05abcdef"])
-def test_damaged_copies_are_a_reason(packed: bytes):
+def test_damaged_copies_are_reported(packed: bytes):
     with pytest.raises(ValueError, match=r"^its compressed points must unpack to 5 bytes: found \d$"):
         decompress(packed, 5)
 
@@ -117,7 +117,7 @@ def test_damaged_copies_are_a_reason(packed: bytes):
         ),
     ],
 )
-def test_a_file_that_is_not_what_its_header_says_is_a_reason(data: bytes, reason: str):
+def test_a_file_that_is_not_what_its_header_says_is_reported(data: bytes, reason: str):
     with mentions(reason):
         read(data)
 

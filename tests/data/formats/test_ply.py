@@ -1,4 +1,4 @@
-"""PLY in its three encodings: what trimesh writes, what is written by hand, and headers that are not true."""
+"""PLY in its three encodings: files of trimesh, files written by hand, and false headers."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_lines_may_end_in_any_way():
     assert read(ply("binary_little_endian").replace(b"\n", b"\r\n", 9)).columns["x"].tolist() == POINTS[:, 0].tolist()
 
 
-def test_elements_and_lists_besides_are_passed_over():
+def test_elements_and_lists_besides_are_skipped():
     """As cameras before the vertices, texture coordinates in the faces, and edges after them."""
     table = read(
         b"ply\nformat ascii 1.0\nelement camera 1\nproperty list uchar float matrix\nelement vertex 3\n"
@@ -108,7 +108,7 @@ def test_elements_and_lists_besides_are_passed_over():
         ),
     ],
 )
-def test_a_file_that_is_not_what_its_header_says_is_a_reason(data: bytes, reason: str):
+def test_a_file_that_is_not_what_its_header_says_is_reported(data: bytes, reason: str):
     with mentions(reason):
         read(data)
 

@@ -28,6 +28,6 @@ def test_corners_are_whole_numbers(corner: float):
         fans(np.array([[0, 1, corner]]))
 
 
-def test_a_blank_line_is_not_passed_over():
+def test_a_blank_line_is_not_skipped():
     with mentions("line 8 must hold numbers ... none"):
         numbers({7: "1 2", 8: " "})

@@ -40,7 +40,7 @@ def test_separators_comments_and_line_ends_do_not_matter(text: str):
         "# written in 2020\n# i\tx\ty\tz",
     ],
 )
-def test_names_tell_the_columns_apart(header: str):
+def test_a_header_names_the_columns(header: str):
     assert columns(f"{header}\n4 1 2 3\n8 5 6 7\n") == {"intensity": [4, 8], "x": [1, 5], "y": [2, 6], "z": [3, 7]}
 
 
@@ -89,11 +89,11 @@ def test_a_count_in_the_first_line_means_the_columns_of_pts(row: str, names: lis
         ("3\n1 2 3\n1 2 3\n", "line 1 announces 3 points: found 2"),
     ],
 )
-def test_text_that_is_no_cloud_is_a_reason(text: str, reason: str):
+def test_text_that_is_no_cloud_is_reported(text: str, reason: str):
     with mentions(reason):
         read(text.encode())
 
 
-def test_bytes_that_are_no_text_are_a_reason():
+def test_bytes_that_are_no_text_are_reported():
     with refused("it must be text in UTF-8: byte 4 is 0xff"):
         read(b"1 2 \xff")

@@ -1,4 +1,4 @@
-"""Files in the TU format that are not right: each fault is a sentence that names the file and the line."""
+"""Malformed files in the TU format: each error names the file and the line."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ from tests.sentences import refused
         ),
     ],
 )
-def test_files_that_contradict_themselves_are_a_sentence(tmp_path: Path, part: str, text: str | None, sentence: str):
+def test_files_that_contradict_each_other_are_reported(tmp_path: Path, part: str, text: str | None, sentence: str):
     """In a folder, and in a zip file, where the name of the file follows that of the archive."""
     changes: Any = {part: text}
     path = write(tmp_path, **changes)
@@ -131,7 +131,7 @@ def test_files_that_contradict_themselves_are_a_sentence(tmp_path: Path, part: s
     ],
     ids=["missing file", "out of range", "wrong count", "text", "empty graph", "one class"],
 )
-def test_a_fault_is_the_same_sentence_by_name_and_on_the_command_line(
+def test_a_fault_gives_the_same_error_by_name_and_on_the_command_line(
     folder: Path, part: str, text: str | None, sentence: str
 ):
     changes: Any = {part: text}
@@ -204,7 +204,7 @@ def test_an_archive_that_leads_out_of_its_directory_is_refused(tmp_path: Path):
         tu.read(path)
 
 
-def test_names_that_are_not_there_are_a_sentence(folder: Path):
+def test_unknown_names_are_reported(folder: Path):
     with refused(f"{folder / 'X'} must be a folder or a zip file in the TU format: it does not exist.", DataError):
         tu.read(folder / "X")
     with refused("there is no dataset of graphs 'NCI'. Did you mean nci1 or nci109?", DataError):

@@ -53,7 +53,7 @@ class Points:
         signal: The other columns, as they are in the file: colours from 0 to 255 are not scaled.
         names: Names of the columns of the signal, such as `("intensity",)` or `("red", "green", "blue")`. Columns of a
             table without names are called `column 4` and so on.
-        y: Class of each point as the file numbers it, -1 where unknown; None unless a column of classes was asked for.
+        y: Class of each point as the file numbers it, -1 where unknown; None unless a column of classes was requested.
     """
 
     positions: Float[np.ndarray, "n 3"]
@@ -158,9 +158,9 @@ def _opened(
 
 def _classes(table: Table, column: str) -> Int[np.ndarray, " n"]:
     """Remove the column of classes from a table and return the classes."""
-    numbers = None if column in AXES else table.columns.pop(column, table.asked.get(column))
+    numbers = None if column in AXES else table.columns.pop(column, table.on_request.get(column))
     if numbers is None:
-        names = listed([*table.columns, *table.asked])
+        names = listed([*table.columns, *table.on_request])
         raise ValueError(f"it must have the classes of its points in a column {column!r}: found {names or 'none'}")
     numbers = np.where(np.isnan(numbers), -1, numbers)
     wrong = numbers[(numbers != np.floor(numbers)) | (numbers > _MOST_CLASS)]

@@ -21,7 +21,7 @@ _RECORD = struct.Struct("<2x16sHH32x")  # header of a variable length record: us
 def read(data: bytes) -> Table:
     """Read positions, intensities, and colours where the format has them; versions 1.0 to 1.4.
 
-    The classes of points, which are often the target, are read as `classification` only if asked for: -1 for points
+    The classes of points, which are often the target, are read as `classification` only on request: -1 for points
     that were never classified, which the format numbers 0. Other attributes are not read.
     """
     if data[:4] != b"LASF" or len(data) < _HEADER:
@@ -59,7 +59,7 @@ def read(data: bytes) -> Table:
     if colours:
         columns |= dict(zip(("red", "green", "blue"), rows["colours"].T, strict=True))
     classes = (rows["class"] & mask).astype(np.int64)
-    return Table(columns, asked={"classification": np.where(classes, classes, -1)})
+    return Table(columns, on_request={"classification": np.where(classes, classes, -1)})
 
 
 def _decompressed(data: bytes, start: int, head: int, records: int, count: int, size: int) -> bytearray:

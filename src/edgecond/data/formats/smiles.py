@@ -141,7 +141,7 @@ def read(
     columns = [table.column(name) for name in names]
     grouping = table.column(group) if group else None
     graphs, unread = featurise(texts, largest=largest)
-    skipped = sorted([*table.uneven, *((table.numbers[index], sentence) for index, sentence in unread)])
+    skipped = sorted([*table.uneven, *((table.numbers[index], reason) for index, reason in unread)])
     if not len(graphs):
         reason = f"in row {skipped[0][0]}, {skipped[0][1]}" if skipped else "it has no rows."
         raise DataError(f"{table.path} must hold a molecule in its column {column!r}: {reason}")
@@ -155,9 +155,9 @@ def read(
         targets[:, t], class_names = interpret(where, chosen, rows.tolist(), task=task, comma=table.comma)
         classes.append(class_names)
     parts = {"targets": targets.astype("<f8").tobytes(), "names": repr((names, classes)).encode()}
-    whole = digest({"graphs": graphs.digest, **{part: sha256(data) for part, data in parts.items()}})
+    total = digest({"graphs": graphs.digest, **{part: sha256(data) for part, data in parts.items()}})
     return Molecules(
-        replace(graphs, name=table.path.name.removesuffix(".gz").removesuffix(".csv"), digest=whole),
+        replace(graphs, name=table.path.name.removesuffix(".gz").removesuffix(".csv"), digest=total),
         targets,
         names,
         tuple(classes),
@@ -194,7 +194,7 @@ def iterate(path: Path, *, smiles: str | None = None, size: int = 1024) -> Itera
             (),
             tuple(texts[index] for index in kept),
             np.array([numbers[index] for index in kept], np.int64),
-            sorted([*uneven, *((numbers[index], sentence) for index, sentence in unread)]),
+            sorted([*uneven, *((numbers[index], reason) for index, reason in unread)]),
         )
 
 

@@ -21,13 +21,13 @@ class Table:
     Attributes:
         columns: Columns by name.
         triangles: Rows of the three corners of each triangle, numbered from 0.
-        asked: Columns that are used only if asked for by name.
+        on_request: Columns that are used only if they are requested by name.
         holes: A point whose position has a NaN was not measured, and is left out.
     """
 
     columns: dict[str, np.ndarray]
     triangles: Triangles = field(default_factory=lambda: np.empty((0, 3), np.int64))
-    asked: dict[str, np.ndarray] = field(default_factory=dict)
+    on_request: dict[str, np.ndarray] = field(default_factory=dict)
     holes: bool = False
 
 

@@ -221,7 +221,8 @@ struct Call {
 template <class T>
 T *output(const Call &call) {
   T *out = static_cast<T *>(PyLong_AsVoidPtr(call.results));
-  if (!out && !PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "the output of a kernel must have an address: got 0");
+  if (!out && !PyErr_Occurred())
+    PyErr_SetString(PyExc_ValueError, "the output of a kernel must have an address: got 0");
   return out;
 }
 
@@ -240,7 +241,8 @@ struct Spread {
   static PyObject *run(const Call &call) {
     Problem<T> g{};
     Gradients<T> to{};
-    if (!PyDict_Check(call.results)) return PyErr_Format(PyExc_TypeError, "spread needs a dict of addresses to write to");
+    if (!PyDict_Check(call.results))
+      return PyErr_Format(PyExc_TypeError, "spread needs a dict of the addresses of its results: got %R", call.results);
     if (!read(g, call.numbers, call.addresses) || !read(to, g.layers, call.results)) return nullptr;
     return unlocked([&] { return EDGECOND_CALL(spread, call.wide, g, to); });
   }
@@ -281,8 +283,8 @@ PyObject *drop(PyObject *, PyObject *tuple, PyObject *named) {
   long long elements = 0, count = 0;
   unsigned long long seed = 0;
   double p = 0;
-  if (!PyArg_ParseTupleAndKeywords(tuple, named, "$pLLdK", const_cast<char **>(names), &is_double, &elements, &count, &p,
-                                   &seed))
+  if (!PyArg_ParseTupleAndKeywords(tuple, named, "$pLLdK", const_cast<char **>(names), &is_double, &elements, &count,
+                                   &p, &seed))
     return nullptr;
   return unlocked([&] {
     if (is_double)

@@ -76,7 +76,7 @@ def test_no_run_at_all_gives_zeros(engine: str):
 @pytest.mark.parametrize("sizes", [[3000, 0, 5000], [17_000, 18_000], [0, *[60] * 60]], ids=["", "rounds", "many"])
 @pytest.mark.parametrize("threads", [2, 3, 16])
 def test_the_number_of_threads_changes_no_bit(threads: int, sizes: list[int]):
-    """Products are added in the order of the edges, whoever made them; few runs or many, in one round or two."""
+    """Products are added in the order of the edges, on any thread; few runs or many, in one round or two."""
     inputs = {key: tensor.float() for key, tensor in inputs_of(sizes, True, 48, 50).items()}
     alone = evaluate(by_run(sizes), **inputs)
 
@@ -108,7 +108,7 @@ def test_a_half_from_autocast_is_multiplied_in_the_wider_precision(halved: str):
 
 
 @pytest.mark.parametrize(
-    ("changes", "sentence"),
+    ("changes", "facts"),
     [
         (
             {"matrices": torch.zeros(2, 2, 5, 3)},
@@ -120,11 +120,11 @@ def test_a_half_from_autocast_is_multiplied_in_the_wider_precision(halved: str):
     ],
     ids=["two matrices without a scale", "another width", "too few targets", "too few scales"],
 )
-def test_what_does_not_fit_is_answered_by_a_sentence(changes: dict[str, Tensor], sentence: str):
-    """The kernels trust what they are given, so it is looked at before."""
+def test_tensors_that_do_not_fit_are_refused(changes: dict[str, Tensor], facts: str):
+    """The kernels trust every size, so the sizes are checked before."""
     given = {"x": torch.zeros(N_SRC, 3), "matrices": torch.zeros(2, 1, 5, 3), **changes}
     right = runs_of([2, 3])
     runs = Runs(right.pointer, right.source, changes.get("target", right.target), changes.get("scale"))
 
-    with pytest.raises(ValueError, match=f"^{sentence}"):
+    with pytest.raises(ValueError, match=facts):
         products(runs, given["matrices"], given["x"], N)

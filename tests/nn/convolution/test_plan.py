@@ -18,8 +18,8 @@ CLOUD = {"n": 10_000, "m": 100_000, "d_in": 16, "d_out": 32, "k": 32}
 
 
 def listed(**sizes: int | None) -> dict[tuple[str, str], Plan]:
-    found = candidates(**{"u": None, **sizes})
-    return {(plan.algorithm, plan.by): plan for plan in found}
+    plans = candidates(**{"u": None, **sizes})
+    return {(plan.algorithm, plan.by): plan for plan in plans}
 
 
 def test_the_multiply_adds_are_those_of_the_table():
@@ -42,9 +42,9 @@ def test_the_multiply_adds_per_label_are_those_of_the_table():
     by target: m d_in + n u d_in d_out = 1.6 + 20.48 million more;
     by source: m d_out + n_src u d_in d_out = 3.2 + 20.48 million; by label, grouped: m d_in d_out = 51.2 million.
     """
-    found = {key: plan.multiply_adds for key, plan in listed(**CLOUD, u=4).items() if key[0] == "per_label"}
+    multiply_adds = {key: plan.multiply_adds for key, plan in listed(**CLOUD, u=4).items() if key[0] == "per_label"}
 
-    assert found == {
+    assert multiply_adds == {
         ("per_label", "target"): 65_536 + 1_600_000 + 20_480_000,
         ("per_label", "source"): 65_536 + 3_200_000 + 20_480_000,
         ("per_label", "label"): 65_536 + 51_200_000,
@@ -61,17 +61,17 @@ def test_the_multiply_adds_of_piecewise_are_those_of_the_table():
 
 def test_sources_count_where_they_are_fewer():
     """By hand: 1,000 sources multiply 1,000*32*16*32 = 16.384 million times, whatever the number of targets."""
-    found = listed(**CLOUD, num_sources=1000)
+    plans = listed(**CLOUD, num_sources=1000)
 
-    assert found["factored", "source"].multiply_adds == 16_384_000 + 102_400_000
-    assert found["factored", "target"].multiply_adds == 215_040_000
+    assert plans["factored", "source"].multiply_adds == 16_384_000 + 102_400_000
+    assert plans["factored", "target"].multiply_adds == 215_040_000
 
 
 def test_the_bytes_are_those_of_the_activations_and_of_the_weight():
     """By hand, 4 bytes a number: m k + k d_in d_out = 3.2 million + 16,384; beside 1 MiB in which a thread works."""
-    found = listed(**CLOUD)
+    plans = listed(**CLOUD)
 
-    assert found["factored", "target"].bytes == 4 * (3_200_000 + 16_384) + 2**20
+    assert plans["factored", "target"].bytes == 4 * (3_200_000 + 16_384) + 2**20
     assert candidates(**CLOUD, u=None, itemsize=8)[1].bytes == 8 * (3_200_000 + 16_384) + 2**20
 
 

@@ -1,4 +1,4 @@
-"""The small graphs that all algorithms face, and what it means that two of them agree."""
+"""The small graphs on which all algorithms are tested, and the comparison of two of them."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from torch import Tensor
 from edgecond.graph import Graph, Labels
 from edgecond.nn.kernels.cpp import CPP
 
-TOLERANCE = {torch.float64: 1e-10, torch.float32: 1e-4}  # the bars of the project, relative to the size of the values
+TOLERANCE = {torch.float64: 1e-10, torch.float32: 1e-4}  # relative to the largest value
 ENGINES = ("avx2", "plain", "torch")
 U, S = 4, 3  # distinct labels of every graph, and their width
 
-# d_in, d_out, k: every width of the bar on both sides, narrow and wide, below, at and above a vector register.
+# d_in, d_out, k: narrow and wide on both sides, below, at and above the width of a vector register.
 WIDTHS = [
     (1, 1, 1),
     (1, 8, 32),
@@ -101,25 +101,25 @@ def running_on(engine: str) -> Iterator[None]:
 
 
 def engines_here() -> list[str]:
-    """All of the above that this machine has."""
+    """Return the engines of `ENGINES` that this machine has."""
     kernels = CPP.extension
     return ["torch"] if kernels is None else ["plain", "torch"] if not kernels.avx2() else list(ENGINES)
 
 
 def evaluate(function: Callable[..., Tensor], **inputs: Tensor) -> dict[str, Tensor]:
-    """The value of a function and its gradient by every input, for some gradient of the value."""
+    """Return the value of a function and its gradients with respect to every input, for a random output gradient."""
     leaves = {name: tensor.detach().requires_grad_() for name, tensor in inputs.items()}
     value = function(**leaves)
-    found = [torch.zeros_like(leaf) for leaf in leaves.values()]
-    if value.requires_grad:  # the reference forgets its inputs if there is no edge
+    gradients = [torch.zeros_like(leaf) for leaf in leaves.values()]
+    if value.requires_grad:  # the output of the reference does not depend on its inputs if there is no edge
         received = numbers(*value.shape, seed=99).to(value.dtype)
-        found = list(torch.autograd.grad(value, list(leaves.values()), received, materialize_grads=True))
-    gradients = {f"the gradient of {name}": gradient for name, gradient in zip(leaves, found, strict=True)}
-    return {"the value": value.detach(), **gradients}
+        gradients = list(torch.autograd.grad(value, list(leaves.values()), received, materialize_grads=True))
+    named = {f"the gradient of {name}": gradient for name, gradient in zip(leaves, gradients, strict=True)}
+    return {"the value": value.detach(), **named}
 
 
 def assert_agree(ours: dict[str, Tensor], expected: dict[str, Tensor]) -> None:
-    """Equal to the tolerance of the precision of ours, relative to the largest element."""
+    """Check that all tensors agree to the tolerance of our precision, relative to the largest element."""
     assert ours.keys() == expected.keys()
     for name, exact in expected.items():
         found = ours[name]

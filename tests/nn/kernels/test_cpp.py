@@ -66,10 +66,16 @@ def test_a_missing_argument_is_named(name: str, position: int, argument: str, mo
 
 
 @operations
-@pytest.mark.parametrize(("position", "kind"), [(2, "numbers"), (3, "addresses")])
-def test_a_surplus_argument_is_named(name: str, position: int, kind: str, monkeypatch: pytest.MonkeyPatch):
-    with pytest.raises(TypeError, match=f"no argument 'depth' among its {kind}"):
-        run_with(lambda arguments: arguments[position].update(depth=1), name, monkeypatch)
+@pytest.mark.parametrize(
+    ("position", "kind", "surplus"),
+    [(2, "numbers", "depth"), (2, "numbers", "weight"), (3, "addresses", "depth"), (3, "addresses", "threads")],
+)
+def test_a_surplus_argument_is_named(
+    name: str, position: int, kind: str, surplus: str, monkeypatch: pytest.MonkeyPatch
+):
+    """Even if it is the name of an argument of the other kind."""
+    with pytest.raises(TypeError, match=f"no argument '{surplus}' among its {kind}"):
+        run_with(lambda arguments: arguments[position].update({surplus: 1}), name, monkeypatch)
 
 
 @operations

@@ -125,8 +125,8 @@ def test_the_torch_backend_may_take_one_channel_at_a_time(kind: str, by: str, mo
             [torch.empty_like(bias) for bias in activations.biases],
         )
         TORCH.spread(rows, activations, weight, z, y, to)
-        found = [TORCH.gather(rows, activations, weight, y), to.out, to.hidden, to.weight, *to.weights, *to.biases]
-        return [tensor for tensor in found if tensor is not None]
+        sums = [TORCH.gather(rows, activations, weight, y), to.out, to.hidden, to.weight, *to.weights, *to.biases]
+        return [tensor for tensor in sums if tensor is not None]
 
     at_once = all_sums()
     monkeypatch.setattr(torch_backend, "ELEMENTS", 1)
@@ -134,7 +134,7 @@ def test_the_torch_backend_may_take_one_channel_at_a_time(kind: str, by: str, mo
     torch.testing.assert_close(all_sums(), at_once)
 
 
-# Always the same
+# Repeatability
 
 
 N_LARGE, M_LARGE = 1500, 40_000
@@ -166,14 +166,14 @@ def large_inputs(kind: str) -> dict[str, Tensor]:
     x = numbers(N_LARGE, 8)
     match kind:
         case "one-hot":
-            found = {"x": x, "theta": numbers(4, 16, 8, seed=1)}
+            inputs = {"x": x, "theta": numbers(4, 16, 8, seed=1)}
         case "dense":
-            found = {"x": x, "hidden": numbers(M_LARGE, 32, seed=1), "weight": numbers(33, 16, 8, seed=2)}
+            inputs = {"x": x, "hidden": numbers(M_LARGE, 32, seed=1), "weight": numbers(33, 16, 8, seed=2)}
         case _:
-            found = {"x": x, "labels": numbers(M_LARGE, 6, seed=1), "weight": numbers(33, 16, 8, seed=2)}
-            found |= {"w0": numbers(16, 6, seed=3), "w1": numbers(32, 16, seed=4)}
-            found |= {"b0": numbers(16, seed=5), "b1": numbers(32, seed=6)}
-    return {name: tensor.float() for name, tensor in found.items()}
+            inputs = {"x": x, "labels": numbers(M_LARGE, 6, seed=1), "weight": numbers(33, 16, 8, seed=2)}
+            inputs |= {"w0": numbers(16, 6, seed=3), "w1": numbers(32, 16, seed=4)}
+            inputs |= {"b0": numbers(16, seed=5), "b1": numbers(32, seed=6)}
+    return {name: tensor.float() for name, tensor in inputs.items()}
 
 
 def assert_identical(ours: dict[str, Tensor], others: dict[str, Tensor]) -> None:
@@ -186,14 +186,14 @@ def assert_identical(ours: dict[str, Tensor], others: dict[str, Tensor]) -> None
 @pytest.mark.parametrize("engine", ["avx2", "plain"], indirect=True)
 def test_values_and_gradients_are_bit_identical_with_any_number_of_threads(kind: str, by: str, engine: str):
     """Every element is summed by one thread in a fixed order, or in parts that the problem alone sets."""
-    inputs, found = large_inputs(kind), []
+    inputs, runs = large_inputs(kind), []
 
     for threads in (1, 2, 3, 2):
         torch.set_num_threads(threads)
-        found.append(evaluate(lambda **t: LARGE[kind](by, **t), **inputs))
+        runs.append(evaluate(lambda **t: LARGE[kind](by, **t), **inputs))
 
-    for again in found[1:]:
-        assert_identical(found[0], again)
+    for again in runs[1:]:
+        assert_identical(runs[0], again)
 
 
 @by
@@ -232,7 +232,7 @@ def expected_on_the_large_graph(kind: str) -> dict[str, Tensor]:
         return evaluate(lambda **t: LARGE[kind]("target", **t), **inputs)
 
 
-# Which of them serves
+# The choice of a backend
 
 
 def test_the_kernels_can_be_turned_off_and_need_not_be_there():

@@ -1,4 +1,4 @@
-"""A network has the layers that its notation writes."""
+"""A network has the layers of its notation."""
 
 import pytest
 import torch

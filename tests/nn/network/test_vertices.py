@@ -84,7 +84,7 @@ class TestVertices:
         )
 
     def test_the_gradient_in_double_precision_is_that_of_finite_differences(self):
-        """Of the input signal, through average pooling and unpooling; ReLU and max are not differentiable."""
+        """The gradient of the input signal, through average pooling, as the maximum is not differentiable."""
         written = "C(3)-AP-C(2)-V-FC(2)"
         batch = random_batch(written, (7, 5), d0=2, s=3).to(torch.float64)
         network = settled(self.network(written).double(), batch)
@@ -97,11 +97,11 @@ class TestVertices:
     def test_it_is_traced_in_one_piece_for_batches_of_any_size(self):
         torch._dynamo.reset()
         network = self.network("C(4)-MP-C(5)-V-FC(3)").double()
-        copy = deepcopy(network)
+        copied = deepcopy(network)
         compiled = torch.compile(network, fullgraph=True, dynamic=True, backend="aot_eager")
 
         for sizes in ((30, 25, 40), (33, 27)):
             batch = random_batch("C(4)-MP-C(5)-V-FC(3)", sizes, d0=2, s=3).to(torch.float64)
-            expected, found = learn(copy, copy, batch), learn(compiled, network, batch)
+            expected, found = learn(copied, copied, batch), learn(compiled, network, batch)
             for key, value in expected.items():
                 torch.testing.assert_close(found[key], value, rtol=1e-6, atol=1e-9)

@@ -20,7 +20,7 @@ def test_a_member_is_found_by_its_name_and_by_those_of_pyg(aggregation: Aggregat
 
 @members
 def test_pyg_has_an_aggregation_of_that_name(aggregation: Aggregation):
-    """PyG's own resolver knows every name."""
+    """PyG's own resolver accepts every name."""
     resolver = pytest.importorskip("torch_geometric.nn.resolver")
 
     for name in aggregation.pyg:

@@ -101,7 +101,7 @@ def expected_of_hubs(reverse: bool) -> tuple[dict[str, Tensor], dict[str, Tensor
 def test_factored_agrees_with_the_reference_at_degrees_from_1_to_5000(
     reverse: bool, by: str, dtype: torch.dtype, engine: str
 ):
-    """A row of any length is summed whole, however many pieces it is handled in."""
+    """A row of any length is summed completely, however many blocks it is cut into."""
     inputs, expected = expected_of_hubs(reverse)
 
     assert_factored_agrees(hubs(reverse), inputs, expected, "mean", by, dtype)
@@ -151,8 +151,8 @@ def test_factored_takes_the_columns_of_a_table_of_edges(by: str, engine: str):
 
 
 @by
-def test_a_gradient_of_one_number_for_all_is_taken(by: str, engine: str):
-    """The gradient of a sum is one 1, expanded: a tensor that does not lie in memory as it looks."""
+def test_an_expanded_gradient_is_read_correctly(by: str, engine: str):
+    """The gradient of a sum is a single 1, expanded: a tensor that is not contiguous."""
     graph = ZOO["duplicate edges"]
     inputs = inputs_of(graph, 3, 7, 5, True)
     leaves = [tensor.requires_grad_() for tensor in inputs.values()]
@@ -166,7 +166,7 @@ def test_a_gradient_of_one_number_for_all_is_taken(by: str, engine: str):
 @by
 @pytest.mark.parametrize("frozen", ["x", "hidden", "weight", "x hidden", "x weight", "hidden weight"])
 def test_an_input_without_gradient_leaves_those_of_the_others_alone(frozen: str, by: str, engine: str):
-    """Whatever a training step freezes, the rest learns as before."""
+    """If one input is frozen, the gradients of the others stay the same."""
     graph, name = ZOO["every degree to 12"], "every degree to 12"
     inputs, expected = inputs_of(graph, 3, 7, 5, True), expected_in_the_zoo(name, 3, 7, 5, True, "mean")
     learnt = {key: tensor for key, tensor in inputs.items() if key not in frozen.split()}
@@ -191,7 +191,7 @@ def test_an_input_without_gradient_leaves_those_of_the_others_alone(frozen: str,
 def test_factored_agrees_with_the_reference_on_any_graph(
     graph: Graph, widths: tuple[int, int, int], bias: bool, reduce: str
 ):
-    """The same claim, for whatever hypothesis finds."""
+    """The same claim, for random graphs."""
     inputs = inputs_of(graph, *widths, bias)
     expected = evaluate(by_forming_filters(graph, reduce), **inputs)
 
@@ -204,7 +204,7 @@ def test_factored_agrees_with_the_reference_on_any_graph(
 
 @by
 def test_a_float_next_to_a_double_is_computed_in_double(by: str, engine: str):
-    """Numbers that are exact in single precision lose nothing on the way to double."""
+    """Numbers that are exact in single precision are exact in double precision, too."""
     graph, name = ZOO["duplicate edges"], "duplicate edges"
     inputs, expected = inputs_of(graph, 3, 7, 5, True), expected_in_the_zoo(name, 3, 7, 5, True, "mean")
 
@@ -230,7 +230,7 @@ def test_half_precision_is_within_the_rounding_of_its_inputs(by: str):
 
 @by
 def test_vertices_may_be_renumbered(by: str, engine: str):
-    """Section 3.1: the sum over N(i) knows no order of the vertices; renumbering them renumbers the output."""
+    """Section 3.1: the sum over N(i) has no order; renumbering the vertices renumbers the output."""
     graph = ZOO["every degree to 12"]
     inputs = inputs_of(graph, 3, 7, 5, True)
     new = torch.randperm(13, generator=torch.Generator().manual_seed(0))  # new number of each vertex

@@ -9,8 +9,8 @@
 //            da_ec  = z_r . W_c y_e                     from the same V_r: the gradient of the activations
 //            dW_c   = sum_r z_r (x) sum_e a_ec y_e      from the blends A_r: the gradient of the weight
 //
-// Activations are in memory, or one-hot, or computed where they are needed by the hidden layers of F from the labels l_e,
-// a_e = relu(... relu(W_1 l_e + b_1)). In the last case nothing of the size of the edges is written.
+// Activations are in memory, or one-hot, or computed where they are needed by the hidden layers of F, which take the
+// labels l_e to a_e = relu(... relu(W_1 l_e + b_1)). In the last case nothing of the size of the edges is written.
 //
 // Every element is summed in the order of the edges, or in chunks that depend on the problem alone, whatever the number
 // of threads. No header of torch or of the C++ library is included here: the file is compiled once per instruction set,

@@ -27,7 +27,7 @@ bool has_avx2() {
 #endif
 
 // The arguments of one call, read by name: numbers from one dict, addresses from another, lists of either as tuples.
-// An error is set if one is missing, is not an integer, or is not known.
+// Sets an error that names the argument if one is missing, unknown or of another type.
 class Arguments {
  public:
   Arguments(PyObject *numbers, PyObject *addresses) : numbers_(numbers), addresses_(addresses) {}
@@ -58,7 +58,7 @@ class Arguments {
       Py_ssize_t position = 0;
       if (!values || PyDict_Size(values) == read_[values == addresses_]) continue;
       while (PyDict_Next(values, &position, &name, &value))
-        if (!known(name)) {
+        if (!known(name, values == addresses_)) {
           PyErr_Format(PyExc_TypeError, "the kernel has no argument %R among its %s", name, kind(values));
           return false;
         }
@@ -67,7 +67,7 @@ class Arguments {
   }
 
  private:
-  static constexpr int kMost = 32;  // more than any kernel has arguments
+  static constexpr Py_ssize_t kMost = 32;  // no kernel has as many numbers, or addresses
 
   const char *kind(PyObject *values) const { return values == numbers_ ? "numbers" : "addresses"; }
 
@@ -76,14 +76,14 @@ class Arguments {
     PyObject *value = values ? PyDict_GetItemWithError(values, name) : nullptr;
     if (!value && !PyErr_Occurred())
       PyErr_Format(PyExc_TypeError, "the kernel needs the argument %R among its %s", name, kind(values));
-    names_[count_++ % kMost] = name;
-    ++read_[values == addresses_];
+    const bool which = values == addresses_;
+    names_[which][read_[which]++ % kMost] = name;
     return value;
   }
 
-  bool known(PyObject *name) const {
-    for (int i = 0; i < count_ && i < kMost; ++i)
-      if (PyUnicode_Check(name) && PyUnicode_Compare(name, names_[i]) == 0) return true;
+  bool known(PyObject *name, bool which) const {
+    for (Py_ssize_t i = 0; i < read_[which] && i < kMost; ++i)
+      if (PyUnicode_Check(name) && PyUnicode_Compare(name, names_[which][i]) == 0) return true;
     return false;
   }
 
@@ -118,9 +118,8 @@ class Arguments {
   }
 
   PyObject *numbers_, *addresses_;
-  PyObject *names_[kMost];
-  Py_ssize_t read_[2] = {0, 0};
-  int count_ = 0;
+  PyObject *names_[2][kMost];     // read so far: of numbers, and of addresses
+  Py_ssize_t read_[2] = {0, 0};  // how many of each
 };
 
 // A field of a struct, after its name as a Python string that is made once.
@@ -221,7 +220,8 @@ struct Call {
 template <class T>
 T *output(const Call &call) {
   T *out = static_cast<T *>(PyLong_AsVoidPtr(call.results));
-  if (!out && !PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "the output of a kernel must have an address: got 0");
+  if (!out && !PyErr_Occurred())
+    PyErr_SetString(PyExc_ValueError, "the output of a kernel must have an address: got 0");
   return out;
 }
 
@@ -240,7 +240,8 @@ struct Spread {
   static PyObject *run(const Call &call) {
     Problem<T> g{};
     Gradients<T> to{};
-    if (!PyDict_Check(call.results)) return PyErr_Format(PyExc_TypeError, "spread needs a dict of addresses to write to");
+    if (!PyDict_Check(call.results))
+      return PyErr_Format(PyExc_TypeError, "spread needs a dict of the addresses of its results: got %R", call.results);
     if (!read(g, call.numbers, call.addresses) || !read(to, g.layers, call.results)) return nullptr;
     return unlocked([&] { return EDGECOND_CALL(spread, call.wide, g, to); });
   }
@@ -281,8 +282,8 @@ PyObject *drop(PyObject *, PyObject *tuple, PyObject *named) {
   long long elements = 0, count = 0;
   unsigned long long seed = 0;
   double p = 0;
-  if (!PyArg_ParseTupleAndKeywords(tuple, named, "$pLLdK", const_cast<char **>(names), &is_double, &elements, &count, &p,
-                                   &seed))
+  if (!PyArg_ParseTupleAndKeywords(tuple, named, "$pLLdK", const_cast<char **>(names), &is_double, &elements, &count,
+                                   &p, &seed))
     return nullptr;
   return unlocked([&] {
     if (is_double)

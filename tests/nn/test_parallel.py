@@ -134,6 +134,7 @@ def test_the_same_command_trains_under_torchrun_and_the_first_process_writes(tmp
     losses = [json.loads((tmp_path / name / "log.jsonl").read_text())["loss"] for name in ("one", "two")]
     assert losses[1] == pytest.approx(losses[0], rel=1e-2)  # in single precision rounding grows from step to step
     assert alone.count("test examples") == together.count("test examples") == 1
+    assert alone.count("1 epoch, batch size 16, SGD, learning rate 0.05\n") == together.count("batch size") == 1
 
 
 def test_processes_that_are_asked_to_stop_agree_on_the_step_and_resume_from_it(tmp_path):

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from edgecond.data.segmented import read
@@ -25,3 +26,20 @@ def test_a_column_with_a_single_class_is_an_error(tmp_path: Path):
 
     with pytest.raises(DataError, match=r"the column 'label' must .* 2 to 256 classes"):
         read(tmp_path, "label")
+
+
+def test_whole_numbers_are_classes_and_a_fraction_makes_all_of_them_numbers(tmp_path: Path):
+    """By hand: 3, -7 and 5 are classes 3 and 5, of which -7 is none; with 0.5 in another file all are numbers."""
+    (tmp_path / "a.csv").write_text("x,y,z,t\n0,0,0,3\n1,0,0,-7\n2,0,0,5\n")
+
+    classes = read(tmp_path, "t")
+    (tmp_path / "b.csv").write_text("x,y,z,t\n0,0,0,0.5\n1,0,0,nan\n")
+    numbers = read(tmp_path, "t")
+
+    assert (classes.has_classes, classes.examples.classes, classes.examples.ys.tolist()) == (
+        True,
+        ("3", "5"),
+        [0, -1, 1],
+    )
+    assert (numbers.has_classes, numbers.examples.classes) == (False, ("t",))
+    np.testing.assert_array_equal(numbers.examples.ys, np.array([[3], [-7], [5], [0.5], [np.nan]]))

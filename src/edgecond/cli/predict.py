@@ -40,7 +40,7 @@ def predict(
     out: Annotated[Path | None, typer.Option(help="The file to write instead of stdout, whole or not at all.")] = None,
     ply: Annotated[
         Path | None,
-        typer.Option(help="Where points are classified: directory for a PLY file of each cloud with its classes."),
+        typer.Option(help="Where points have predictions: directory for a PLY file of each cloud."),
     ] = None,
 ) -> None:
     """Predict the class or the numbers of each cloud, molecule or graph, as CSV. Only a batch is in memory.

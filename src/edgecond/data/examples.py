@@ -85,8 +85,8 @@ class PointExamples:
 
     Attributes:
         name: Name of the dataset.
-        classes: Name of each class.
-        clouds: One cloud per example, possibly built on access; its `y` has the classes of its points.
+        classes: Name of each class, or of each number to predict.
+        clouds: One cloud per example, possibly built on access; its `y` has the targets of its points.
         digest: Checksum of the whole dataset, for the records: equal digests mean equal data.
         names: Name of each example in the dataset; may be empty.
     """
@@ -104,7 +104,9 @@ class PointExamples:
         """Return a cloud, and -1 in the place of a class of the whole cloud."""
         cloud = self.clouds[index]
         if cloud.y is None:
-            raise DataError(f"{self.name} needs a class for every point, or -1: cloud {index} has no classes.")
+            raise DataError(f"{self.name} needs a target for every point: cloud {index} has none.")
+        if cloud.y.is_floating_point():
+            return cloud, -1
         unknown = cloud.y[(cloud.y < -1) | (cloud.y >= len(self.classes))]
         if len(unknown):
             raise DataError(
@@ -114,8 +116,8 @@ class PointExamples:
         return cloud, -1
 
     @cached_property
-    def ys(self) -> Int[Tensor, " points"]:
-        """Class of each point, cloud by cloud; -1 where it is unknown."""
+    def ys(self) -> Int[Tensor, " points"] | Float[Tensor, "points t"]:
+        """Class of each point, cloud by cloud, -1 where it is unknown; or its numbers, NaN where one is unknown."""
         parts = [self[index][0].y for index in range(len(self))]
         return torch.cat([part for part in parts if part is not None])
 

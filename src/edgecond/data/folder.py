@@ -16,7 +16,7 @@ from edgecond.data.examples import Clouds, Examples
 from edgecond.data.formats import ENDINGS, Points, read_points, read_surface
 from edgecond.data.formats.surface import areas
 from edgecond.data.parsed import ParsedClouds
-from edgecond.data.points import Columns, to_cloud, to_mesh
+from edgecond.data.points import Columns, PointTargets, to_cloud, to_mesh
 from edgecond.errors import DataError
 from edgecond.files import digest, path_text, Progress, sha256
 from edgecond.graph import Cloud, Mesh
@@ -49,7 +49,7 @@ class Survey:
         skipped: The other files, each with the reason.
         columns: Columns of the signal: those that all files have, without those that are 0 everywhere.
         sums: Checksum of each file that can be read, by its name in the folder.
-        values: The classes of points that occur, ascending, if a column of classes was read.
+        targets: The targets of points, if a column of them was read.
     """
 
     readable: list[Path]
@@ -57,7 +57,7 @@ class Survey:
     skipped: list[tuple[Path, str]]
     columns: tuple[str, ...]
     sums: dict[str, str]
-    values: tuple[int, ...]
+    targets: PointTargets
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +139,7 @@ def survey(
     readable: list[Path] = []
     skipped: list[tuple[Path, str]] = []
     common, clouds = Columns(), ParsedClouds()
-    values: set[int] = set()
+    targets = PointTargets()
     for file in files:
         try:
             points: Points = read_file(file)
@@ -150,13 +150,13 @@ def survey(
         else:
             if points.y is not None:
                 cloud = replace(cloud, y=torch.from_numpy(points.y))
-                values |= set(np.unique(points.y[points.y >= 0]).tolist())
+                targets.add(points.y)
             readable.append(file)
             clouds.add(cloud, points.names)
             common.add(points)
         if progress:
             progress(len(readable) + len(skipped), len(files))
-    return Survey(readable, clouds, skipped, common.names, sums, tuple(sorted(values)))
+    return Survey(readable, clouds, skipped, common.names, sums, targets)
 
 
 def _listed(path: Path) -> tuple[dict[str, list[Path]], int]:

@@ -239,8 +239,8 @@ class GraphExamples:
         targets: Regression or multilabel targets of each graph of the dataset, NaN where unknown, instead of its class.
         outcomes: Names of the classes or targets, instead of the values of classes in the file.
         smiles: SMILES of each graph of the dataset, if they are molecules.
-        vertex_ys: Class of each vertex of the dataset for segmentation, an index of `outcomes`; -1 where it is unknown
-            or belongs to the other set.
+        vertex_ys: Targets of each vertex of the dataset: an index of `outcomes`, -1 where it is unknown or belongs to
+            the other set; or a row of numbers, NaN where one is.
     """
 
     graphs: Graphs
@@ -248,7 +248,7 @@ class GraphExamples:
     targets: Float[Array, "graphs t"] | None = None
     outcomes: tuple[str, ...] = ()
     smiles: tuple[str, ...] = ()
-    vertex_ys: Int[Array, " n"] | None = None
+    vertex_ys: Int[Array, " n"] | Float[Array, "n t"] | None = None
 
     def __post_init__(self) -> None:
         numbers = _integers(self.numbers)
@@ -268,7 +268,9 @@ class GraphExamples:
         if self.vertex_ys is not None:
             self._check_vertices(self.vertex_ys)
 
-    def _check_vertices(self, ys: Int[Array, " n"]) -> None:
+    def _check_vertices(self, ys: Int[Array, " n"] | Float[Array, "n t"]) -> None:
+        if ys.dtype.kind == "f" and ys.shape == (self.graphs.num_vertices, len(self.outcomes)):
+            return
         if ys.shape != (self.graphs.num_vertices,) or ys.dtype.kind not in "iu":
             raise DataError(
                 f"{self.name} needs an integer class for each of its {self.graphs.num_vertices} vertices: "
@@ -299,9 +301,10 @@ class GraphExamples:
 
     @property
     def ys(self) -> Tensor:
-        """Class or targets of each graph of this set, or class of each vertex."""
+        """Class or targets of each graph of this set, or of each vertex."""
         if self.vertex_ys is not None:
-            return torch.from_numpy(self.vertex_ys[gathered(self.graphs.vertex_pointer, self.numbers)[1]]).long()
+            ys = torch.from_numpy(self.vertex_ys[gathered(self.graphs.vertex_pointer, self.numbers)[1]])
+            return ys if ys.is_floating_point() else ys.long()
         return torch.from_numpy((self.graphs.ys if self.targets is None else self.targets)[self.numbers])
 
     @property

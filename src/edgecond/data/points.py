@@ -123,6 +123,23 @@ class Columns:
         return tuple(name for name in self._common or () if name in self._alive)
 
 
+@dataclass
+class PointTargets:
+    """The targets of the points of many files, collected one by one: classes if all are whole numbers, else numbers."""
+
+    classes: set[int] = field(default_factory=set)
+    whole: bool = True
+
+    def add(self, y: Float[np.ndarray, " n"]) -> None:
+        """Add the targets of a file, NaN where one is unknown; a class below 0 is unknown too."""
+        known = y[~np.isnan(y)]
+        self.whole = self.whole and bool((known == np.floor(known)).all())
+        if self.whole:
+            self.classes |= set(np.unique(known[known >= 0]).astype(int).tolist())
+        else:
+            self.classes.clear()
+
+
 def labelled(clouds: Sequence[Cloud], ys: Tensor, classes: Sequence[str]) -> Examples:
     """Return clouds in memory as examples.
 

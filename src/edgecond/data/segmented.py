@@ -1,4 +1,4 @@
-"""Read clouds of user data whose points have classes: a folder of files with a column of classes."""
+"""Read clouds of user data whose points have targets: a folder of files with a column of classes or of numbers."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ from edgecond.graph import Cloud
 
 MOST_CLASSES = 256
 """A column with more values than a LAS file can number holds something else, such as the numbers of objects."""
+MOST_NUMBER = 2**31 - 1
+"""The largest number of a class, which must fit a property of a PLY file."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,29 +30,32 @@ class Segmented:
     """The contents of a folder.
 
     Attributes:
-        examples: The clouds of the files that can be read. The name of a class is its number.
+        examples: The clouds of the files that can be read. The name of a class is its number; numbers to predict have
+            the name of their column.
         columns: Columns of the signal: those that all files have. Without any, the signal is the constant 1.
         skipped: The files that cannot be read, each with the reason.
+        has_classes: Whether the targets of points are classes; numbers otherwise.
     """
 
     examples: PointExamples
     columns: tuple[str, ...]
     skipped: list[tuple[Path, str]]
+    has_classes: bool
 
 
 @dataclass(frozen=True, eq=False)
 class SegmentedClouds:
-    """Parsed clouds with the classes of their points, numbered from 0.
+    """Parsed clouds with the targets of their points: classes numbered from 0, or numbers.
 
     Attributes:
-        parsed: The clouds, with classes as the files number them.
+        parsed: The clouds, with targets as in the files.
         columns: Columns of the signal.
-        values: The number of each class in the files, ascending.
+        values: The number of each class in the files, ascending; None where targets are numbers.
     """
 
     parsed: ParsedClouds
     columns: tuple[str, ...]
-    values: tuple[int, ...]
+    values: tuple[int, ...] | None
 
     def __len__(self) -> int:
         return len(self.parsed)
@@ -59,7 +64,10 @@ class SegmentedClouds:
         cloud = self.parsed.get(index, self.columns)
         assert cloud.y is not None
         y = cloud.y.numpy()
-        return replace(cloud, y=torch.from_numpy(np.where(y < 0, -1, np.searchsorted(self.values, y))))
+        if self.values is None:
+            return replace(cloud, y=torch.from_numpy(y.astype(np.float32)[:, None]))
+        known = y >= 0  # NaN is not
+        return replace(cloud, y=torch.from_numpy(np.where(known, np.searchsorted(self.values, y), -1)))
 
 
 def read(
@@ -76,14 +84,14 @@ def read(
 
     Args:
         path: The folder.
-        column: Column with the class of each point, a whole number, negative or NaN where it is unknown; in LAS files
-            `classification`.
+        column: Column with the target of each point. Whole numbers are classes, negative or NaN where unknown, as in
+            `classification` of LAS files; if a number has a fraction, all are numbers to predict, NaN where unknown.
         columns: See `folder.read`.
         up: See `folder.read`.
         progress: Called with the number of files that have been read and their total.
     """
     if not path.is_dir():
-        raise DataError(f"{path} must be a folder of clouds whose points have classes: it is not a folder.")
+        raise DataError(f"{path} must be a folder of clouds whose points have targets: it is not a folder.")
     files = [
         file
         for file in sorted(path.rglob("*"))
@@ -101,12 +109,15 @@ def read(
             f"{path} must hold a file that can be read: none of its {len(files)} files can. "
             f"The first reason: {surveyed.skipped[0][1]}"
         )
-    if not 2 <= len(surveyed.values) <= MOST_CLASSES:
+    has_classes, values = surveyed.targets.whole, tuple(sorted(surveyed.targets.classes))
+    if has_classes and max(values, default=0) > MOST_NUMBER:
+        raise DataError(f"the classes in the column {column!r} must be at most {MOST_NUMBER}: found {max(values)}.")
+    if has_classes and not 2 <= len(values) <= MOST_CLASSES:
         raise DataError(
-            f"the column {column!r} must have 2 to {MOST_CLASSES} classes: found {len(surveyed.values)} in the "
-            f"{len(surveyed.readable)} files of {path}."
+            f"the column {column!r} must have 2 to {MOST_CLASSES} classes, or numbers with a fraction: found "
+            f"{len(values)} classes in the {len(surveyed.readable)} files of {path}."
         )
-    clouds = SegmentedClouds(surveyed.clouds, surveyed.columns, surveyed.values)
-    classes = tuple(map(str, surveyed.values))
-    examples = PointExamples(path.resolve().name, classes, clouds, digest(surveyed.sums), list(surveyed.sums))
-    return Segmented(examples, surveyed.columns, surveyed.skipped)
+    clouds = SegmentedClouds(surveyed.clouds, surveyed.columns, values if has_classes else None)
+    names = tuple(map(str, values)) if has_classes else (column,)
+    examples = PointExamples(path.resolve().name, names, clouds, digest(surveyed.sums), list(surveyed.sums))
+    return Segmented(examples, surveyed.columns, surveyed.skipped, has_classes)

@@ -18,12 +18,12 @@ class Cloud(Movable):
     Attributes:
         positions: Coordinates of the points.
         signal: Features of the points.
-        y: Class of each point for segmentation, -1 where it is unknown.
+        y: Class of each point, -1 where it is unknown; or numbers to predict for it, NaN where one is unknown.
     """
 
     positions: Float[Tensor, "n 3"]
     signal: Float[Tensor, "n d0"]
-    y: Int[Tensor, " n"] | None = None
+    y: Int[Tensor, " n"] | Float[Tensor, "n t"] | None = None
 
     def __post_init__(self) -> None:
         if self.positions.dim() != 2 or self.positions.shape[1] != 3 or self.signal.dim() != 2:
@@ -31,7 +31,7 @@ class Cloud(Movable):
                 "a cloud needs positions of shape (n, 3) and a signal of shape (n, d): "
                 f"got {tuple(self.positions.shape)} and {tuple(self.signal.shape)}."
             )
-        for name, rows in (("signal", self.signal), ("class", self.y)):
+        for name, rows in (("signal", self.signal), ("target", self.y)):
             if rows is not None and len(rows) != len(self):
                 raise ValueError(f"a cloud needs one {name} per point: got {len(rows)} for {len(self)} points.")
 

@@ -25,9 +25,7 @@ def columns(model: Model, probabilities: bool = False, ply: Path | None = None) 
     """Return the names of the columns of `predictions`, in order."""
     if ply is not None:
         if not model.kind.writes_points or not model.task.per_vertex:
-            raise DataError(
-                f"--ply is for models that predict the class of points: {model.recipe.name} does not. Leave it out."
-            )
+            raise DataError(f"--ply is for models that predict for points: {model.recipe.name} does not. Leave it out.")
         return ["file", "written"]
     unit = [model.kind.unit] if model.task.per_vertex else []
     return [*model.kind.place, *unit, *model.task.columns(model.classes, probabilities)]
@@ -55,7 +53,7 @@ def predictions(
             a graph, all by default.
         smiles: Column of the SMILES in a table.
         probabilities: Whether the probability of every class is wanted.
-        ply: Where points are classified: directory for a file of each cloud with its classes.
+        ply: Where there are predictions for points: directory for a file of each cloud with them.
         report: Called with a sentence about what cannot be read.
         progress: Called with the number of examples done and, where it is known, of all.
     """
@@ -109,7 +107,7 @@ def _outputs(model: Model, batch: Batch, views: int, report: Report) -> Iterator
 def _written(
     model: Model, path: Path, output: Outputs, to: Path, written: dict[Path, Path], report: Report
 ) -> Iterator[Row]:
-    """Write the points of a cloud with their classes, and yield the row of that file."""
+    """Write the points of a cloud with the predictions for them, and yield the row of that file."""
     target = to / f"{path.name}.ply"
     if target in written:
         report(f"{path} must have a name of its own among the files: {written[target]} has it too.")
@@ -120,10 +118,7 @@ def _written(
 
 
 def _write_ply(model: Model, path: Path, outputs: Outputs, to: Path) -> None:
-    """Write the points of a file with their classes, numbered as in the training data if those are numbers."""
-    numbered = all(name.isdecimal() for name in model.classes)
-    numbers = [int(name) if numbered else place for place, name in enumerate(model.classes)]
-    table = dict(zip("xyz", read_points(path, count=None).positions.T, strict=True))
-    table |= {"class": np.array(numbers)[outputs.argmax(1)], "probability": outputs.max(1)}
-    legend = [f"class {number} is {name}" for number, name in zip(numbers, model.classes, strict=True)]
-    write_atomic(to, ply_format.write(table, () if numbered else legend))
+    """Write the points of a file with the predictions for them."""
+    positions = dict(zip("xyz", read_points(path, count=None).positions.T, strict=True))
+    columns, comments = model.task.point_columns(model.classes, outputs)
+    write_atomic(to, ply_format.write(positions | columns, comments))

@@ -179,14 +179,14 @@ def test_a_copy_of_a_real_cloud_with_its_last_half_gone_is_reported(real: Real, 
             read_points(path)
 
 
-def test_a_column_of_classes_is_no_signal(tmp_path: Path):
-    """CloudCompare writes scalar_Label; a class below 0, or none at all, is unknown."""
+def test_a_column_of_targets_is_no_signal(tmp_path: Path):
+    """CloudCompare writes scalar_Label; a target that is not a number is unknown."""
     path = tmp_path / "cloud.csv"
     path.write_text("x,y,z,scalar_Label,i\n0,0,0,3,9\n1,0,0,-7,9\n2,0,0,nan,9\n")
 
     points = read_points(path, column="label")
 
-    assert points.y.tolist() == [3, -1, -1]
+    np.testing.assert_array_equal(points.y, [3, -7, np.nan])
     assert points.names == ("intensity",)
 
 
@@ -204,9 +204,8 @@ def test_the_vertices_of_a_mesh_have_classes_whatever_its_faces_are(tmp_path: Pa
 @pytest.mark.parametrize(
     ("column", "value", "sentence"),
     [
-        ("label", "0.5", "the classes in its column 'label' must be whole numbers up to 2147483647: found 0.5"),
-        ("label", "inf", "the classes in its column 'label' must be whole numbers up to 2147483647: found inf"),
-        ("class", "1", "it must have the classes of its points in a column 'class': found x, y, z, label"),
+        ("label", "inf", "the targets in its column 'label' must be finite: found inf"),
+        ("class", "1", "it must have the targets of its points in a column 'class': found x, y, z, label"),
     ],
 )
 def test_a_column_without_classes_is_reported(tmp_path: Path, column: str, value: str, sentence: str):

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float
 
 from edgecond.data.formats.axes import arrange, AXES, check_axes, parse_columns
 from edgecond.data.formats.surface import draw
@@ -39,7 +39,6 @@ _READERS = {
 }
 ENDINGS = tuple(sorted(_READERS))
 P = TypeVar("P", bound="Points")
-_MOST_CLASS = 2**31 - 1  # the largest number that fits a PLY property
 _MOST = float(np.finfo(np.float32).max)  # the largest number that a network can process
 
 
@@ -53,13 +52,13 @@ class Points:
         signal: The other columns, as they are in the file: colours from 0 to 255 are not scaled.
         names: Names of the columns of the signal, such as `("intensity",)` or `("red", "green", "blue")`. Columns of a
             table without names are called `column 4` and so on.
-        y: Class of each point as the file numbers it, -1 where unknown; None unless a column of classes was requested.
+        y: Target of each point, NaN where unknown; None unless a column of targets was requested.
     """
 
     positions: Float[np.ndarray, "n 3"]
     signal: Float[np.ndarray, "n k"]
     names: tuple[str, ...]
-    y: Int[np.ndarray, " n"] | None = field(default=None, kw_only=True)
+    y: Float[np.ndarray, " n"] | None = field(default=None, kw_only=True)
 
     def __len__(self) -> int:
         return len(self.positions)
@@ -95,8 +94,8 @@ def read_points(
         path: The file.
         count: Number of points to sample from a mesh; None returns its vertices.
         seed: Random seed of the sampling.
-        column: Column with the class of each point, a whole number, negative where it is unknown. It is not part of the
-            signal. Meshes have classes at their vertices.
+        column: Column with the target of each point, NaN where it is unknown. It is not part of the signal. Meshes have
+            targets at their vertices.
         columns: The file's name of each column to rename, as in `{"x": "relative_x"}`; see `axes.arrange`.
         up: Axis that points up in the file, "x", "y" or "z"; points are rotated so that it becomes z.
     """
@@ -147,7 +146,7 @@ def _opened(
     try:
         data = path.read_bytes()
         table = read(data)
-        y = None if column is None else _classes(table, usual(column))
+        y = None if column is None else _targets(table, usual(column))
         return use(data, _checked(arrange(table, columns, up), y))
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or error}.") from error
@@ -156,22 +155,19 @@ def _opened(
         raise DataError(f"{path} cannot be read: {reason}.") from error
 
 
-def _classes(table: Table, column: str) -> Int[np.ndarray, " n"]:
-    """Remove the column of classes from a table and return the classes."""
+def _targets(table: Table, column: str) -> Float[np.ndarray, " n"]:
+    """Remove the column of targets from a table and return the targets, NaN where one is unknown."""
     numbers = None if column in AXES else table.columns.pop(column, table.on_request.get(column))
     if numbers is None:
         names = listed([*table.columns, *table.on_request])
-        raise ValueError(f"it must have the classes of its points in a column {column!r}: found {names or 'none'}")
-    numbers = np.where(np.isnan(numbers), -1, numbers)
-    wrong = numbers[(numbers != np.floor(numbers)) | (numbers > _MOST_CLASS)]
-    if len(wrong):
-        raise ValueError(
-            f"the classes in its column {column!r} must be whole numbers up to {_MOST_CLASS}: found {wrong[0]}"
-        )
-    return np.maximum(numbers, -1).astype(np.int64)
+        raise ValueError(f"it must have the targets of its points in a column {column!r}: found {names or 'none'}")
+    numbers = np.asarray(numbers, np.float64)
+    if (wrong := numbers[np.abs(numbers) > _MOST]).size:
+        raise ValueError(f"the targets in its column {column!r} must be finite: found {wrong[0]}")
+    return numbers
 
 
-def _checked(table: Table, y: Int[np.ndarray, " n"] | None) -> Surface:
+def _checked(table: Table, y: Float[np.ndarray, " n"] | None) -> Surface:
     """Return the points and triangles of a table, whose numbers must be finite and whose corners must be points."""
     names = tuple(name for name in table.columns if name not in AXES)
     positions, signal = (_stacked(table, chosen) for chosen in (AXES, names))

@@ -47,16 +47,18 @@ class Batched:
         targets: A column for each target, NaN where unknown: a real number, or the number of a class.
         target_names: Name of each target.
         classes: Names of the classes of each target; none for regression.
-        vertex_ys: Class of each vertex, -1 where it is unknown; None unless the task is segmentation.
-        vertex_classes: Names of those classes.
+        vertex_ys: Targets of each vertex, if there are any: a class, -1 where unknown, or numbers, NaN where unknown.
+        vertex_names: Names of the classes, or of the numbers.
+        vertices_have_classes: Whether the targets of vertices are classes.
     """
 
     graphs: Graphs
     targets: Float[Array, "n t"]
     target_names: tuple[str, ...]
     classes: tuple[tuple[str, ...], ...]
-    vertex_ys: Int[Array, " n"] | None = None
-    vertex_classes: tuple[str, ...] = ()
+    vertex_ys: Int[Array, " n"] | Float[Array, "n t"] | None = None
+    vertex_names: tuple[str, ...] = ()
+    vertices_have_classes: bool = True
 
     @property
     def tasks(self) -> tuple[Task, ...]:
@@ -128,7 +130,7 @@ def unpacked(
         signal = _like(arrays, "x", n, where, like.vertex_values, like.vertex_attributes.shape[1])
         edges = _like(arrays, "edge_attr", m, where, like.edge_values, like.edge_attributes.shape[1])
     count = len(vertex_pointer) - 1
-    ys, names_of_vertices = (None, ()) if vertices is None else _vertex_classes(arrays, vertices, n, where)
+    vertex_targets = (None, (), True) if vertices is None else _vertex_targets(arrays, vertices, n, where)
     targets, classes = _targets(arrays.get("y") if like is None and vertices is None else None, count, n, where)
     names = ("y",) if targets.shape[1] == 1 else tuple(f"y{t}" for t in range(targets.shape[1]))
     parts = {name: sha256(np.ascontiguousarray(array).tobytes()) for name, array in sorted(arrays.items())}
@@ -149,7 +151,7 @@ def unpacked(
         attributes=np.zeros((count, 0)),
         digest=digest(parts),
     )
-    return Batched(graphs, targets, names, classes, ys, names_of_vertices)
+    return Batched(graphs, targets, names, classes, *vertex_targets)
 
 
 def _vertices(arrays: Mapping[str, Array], where: object) -> tuple[int, Int[Array, " graphs+1"]]:
@@ -257,19 +259,31 @@ def _one_hot(table: Array) -> bool:
     return bool(((table == 0) | (table == 1)).all() and (table.sum(1) == 1).all())
 
 
-def _vertex_classes(
+def _vertex_targets(
     arrays: Mapping[str, Array], name: str, n: int, where: object
-) -> tuple[Int[Array, " n"], tuple[str, ...]]:
-    """Return the class of each vertex, -1 where it is unknown, and the names of the classes."""
+) -> tuple[Int[Array, " n"] | Float[Array, "n t"], tuple[str, ...], bool]:
+    """Return the targets of each vertex, the names of the classes or of the numbers, and whether they are classes.
+
+    Numbers with a fraction are numbers to predict, NaN where one is unknown; whole numbers are classes, below 0 where
+    one is unknown.
+    """
     if name not in arrays:
-        raise DataError(f"{where} must hold {name}, the class of each vertex: found {listed(sorted(arrays))}.")
-    given = _whole(arrays[name], f"{where}, {name}", 1)
-    if len(given) != n:
-        raise DataError(f"{where}, {name} must have a class for each of the {n} vertices: it has {len(given)}.")
+        raise DataError(f"{where} must hold {name}, the target of each vertex: found {listed(sorted(arrays))}.")
+    if arrays[name].ndim == 0 or len(arrays[name]) != n:
+        found = len(np.atleast_1d(arrays[name]))
+        raise DataError(f"{where}, {name} must have a target for each of the {n} vertices: it has {found}.")
+    given = arrays[name]
+    if given.dtype.kind == "f" and (given.ndim == 2 or (np.nan_to_num(given) % 1).any()):
+        numbers = given.reshape(n, -1).astype(np.float64)
+        if np.isinf(numbers).any():
+            raise DataError(f"{where}, {name} must have finite numbers: found an infinite one.")
+        names = (name,) if numbers.shape[1] == 1 else tuple(f"{name}{t}" for t in range(numbers.shape[1]))
+        return numbers, names, False
+    given = _whole(given, f"{where}, {name}", 1)
     values = np.unique(given[given >= 0])
     if not 2 <= len(values) <= MOST_LABELS:
         raise DataError(f"{where}, {name} must have 2 to {MOST_LABELS:,} classes: found {len(values):,}.")
-    return np.where(given < 0, -1, np.searchsorted(values, given)), tuple(map(str, values.tolist()))
+    return np.where(given < 0, -1, np.searchsorted(values, given)), tuple(map(str, values.tolist())), True
 
 
 def _targets(

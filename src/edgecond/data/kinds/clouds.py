@@ -19,7 +19,7 @@ from edgecond.data.formats import ENDINGS, Points, read_points
 from edgecond.data.kinds.base import Batch, Kind, Learned, ReadOptions, Report, Rows, Split, Total, UserData
 from edgecond.data.kinds.networks import adapted
 from edgecond.data.kinds.pictures import Description, FilterLabels, LevelsPicture, OffsetLabels
-from edgecond.data.kinds.wording import class_counts, skipped
+from edgecond.data.kinds.wording import class_counts, number_range, skipped
 from edgecond.data.points import Columns, labelled, points_of, read_cloud, to_cloud
 from edgecond.data.preparation import CloudPreparation, no_progress, Progress, SampleSettings
 from edgecond.errors import DataError
@@ -68,14 +68,16 @@ class Clouds(Kind):
         """Read clouds whose points have targets."""
         contents = segmented.read(path, column, columns=options.columns or None, up=options.up)
         examples = contents.examples
+        number = len(examples.classes)
+        summary = f"in {number} classes: {class_counts(examples)}" if contents.has_classes else number_range(examples)
         notes = (
-            f"{len(examples)} clouds of {len(examples.ys):,} points in {len(examples.classes)} classes: "
-            f"{class_counts(examples)}",
+            f"{len(examples)} clouds of {len(examples.ys):,} points {summary}",
             self._signal(contents.columns),
             *skipped([sentence for _, sentence in contents.skipped]),
         )
         kept = _kept(contents.columns, options)
-        return UserData(_name(path), examples, (examples.classes,), True, DATASET, kept, notes)
+        targets = (examples.classes if contents.has_classes else (),)
+        return UserData(_name(path), examples, targets, True, DATASET, kept, notes)
 
     def split(
         self, data: UserData, split: Split, strata: NDArray[np.int64] | None

@@ -29,7 +29,7 @@ from edgecond.data.kinds.base import (
 )
 from edgecond.data.kinds.networks import adapted
 from edgecond.data.kinds.pictures import CommonLabels, Description, FilterLabels, GraphPicture, LevelsPicture
-from edgecond.data.kinds.wording import class_counts
+from edgecond.data.kinds.wording import class_counts, number_range
 from edgecond.data.preparation import GraphPreparation, no_progress, Progress, SampleSettings
 from edgecond.errors import DataError
 
@@ -73,11 +73,11 @@ class GeneralGraphs(Kind):
     def _read_tensors(self, path: Path, vertices: str | None) -> UserData:
         contents = batch.read(path, vertices=vertices)
         if contents.vertex_ys is not None:
-            every = np.arange(len(contents.graphs))
-            names = contents.vertex_classes
+            every, names = np.arange(len(contents.graphs)), contents.vertex_names
             examples = GraphExamples(contents.graphs, every, outcomes=names, vertex_ys=contents.vertex_ys)
-            targets: Targets = (names,)
-            predicted = f"{vertices} of {len(examples.ys):,} vertices: {class_counts(examples)}"
+            targets: Targets = (names,) if contents.vertices_have_classes else ((),) * len(names)
+            summary = class_counts(examples) if contents.vertices_have_classes else number_range(examples)
+            predicted = f"{vertices} of {len(examples.ys):,} vertices: {summary}"
         elif contents.target_names:
             targets, examples = contents.classes, examples_of(contents, str(path))
             predicted = ", ".join(contents.target_names)

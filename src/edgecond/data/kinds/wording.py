@@ -17,6 +17,13 @@ def skipped(sentences: Sequence[str]) -> list[str]:
     return [f"skipped: {sentence}" for sentence in sentences[:SHOWN]] + more
 
 
+def number_range(examples: Any) -> str:
+    """Return the range of the numbers of points or vertices."""
+    ys = examples.ys.numpy()
+    ranges = zip(examples.classes, np.nanmin(ys, axis=0), np.nanmax(ys, axis=0), strict=True)
+    return ", ".join(f"{name} from {low:.4g} to {high:.4g}" for name, low, high in ranges)
+
+
 def class_counts(examples: Any) -> str:
     """Return the number of points or vertices of each class."""
     counts = np.bincount(examples.ys[examples.ys >= 0].numpy(), minlength=len(examples.classes))

@@ -64,6 +64,14 @@ def mean(values: Float[Array, "n d"], index: Int[Array, " n"], count: int) -> Fl
     return np.stack(columns, axis=1) / np.bincount(index, minlength=count)[:, None]
 
 
+def known_mean(y: Float[Array, "n t"], index: Int[Array, " n"], count: int) -> Float[Array, "v t"]:
+    """Return the mean of the known numbers of the points of each voxel; NaN if all are unknown."""
+    known = ~np.isnan(y)
+    sums = np.stack([np.bincount(index, np.nan_to_num(column), minlength=count) for column in y.T], axis=1)
+    counts = np.stack([np.bincount(index[rows], minlength=count) for rows in known.T], axis=1)
+    return np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0)
+
+
 def majority(y: Int[Array, " n"], index: Int[Array, " n"], count: int) -> Int[Array, " v"]:
     """Return the most frequent class among the points of each voxel, the lowest if tied; -1 if all are unknown."""
     known = y >= 0

@@ -14,7 +14,7 @@ from torch import Tensor
 from edgecond.data.labels import label_edges
 from edgecond.data.pyramid import cloud_pyramid, input_signal, Level, Levels, Resolutions
 from edgecond.data.pyramid.meshes import mesh_pyramid
-from edgecond.data.pyramid.voxelgrid import majority
+from edgecond.data.pyramid.voxelgrid import known_mean, majority
 from edgecond.data.samples import generator, Indices
 from edgecond.errors import DataError
 from edgecond.graph import Cloud, Graph, Labels, Pyramid, Sample
@@ -73,12 +73,13 @@ class Builder:
         return self.__dict__ | {"_cache": {}}  # too large to send to a worker
 
     def _targets(self, clouds: Sequence[Cloud], ys: Truth, levels: Levels) -> tuple[Tensor, Tensor | None]:
-        """Return the targets and, if these are classes of vertices, the vertex of each point."""
+        """Return the targets and, if these are targets of vertices, the vertex of each point."""
         if not self.per_vertex:
             regression = len(ys) > 0 and isinstance(ys[0], Tensor) and ys[0].dim() > 0
             return torch.stack(list(ys)) if regression else torch.as_tensor(ys, dtype=torch.long), None
         parts = [torch.full((len(cloud),), -1) if cloud.y is None else cloud.y for cloud in clouds]
-        y = majority(torch.cat(parts).numpy(), levels.voxel.numpy(), len(levels.x))
+        combine = known_mean if parts[0].is_floating_point() else majority
+        y = combine(torch.cat(parts).numpy(), levels.voxel.numpy(), len(levels.x))
         return torch.from_numpy(y), levels.voxel
 
     def _build(self, clouds: Sequence[Cloud], compact: bool = False) -> tuple[Levels, Pyramid]:

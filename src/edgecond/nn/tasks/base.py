@@ -151,6 +151,10 @@ class Task(ABC):
             probabilities: Whether the probability of every class is wanted.
         """
 
+    def point_columns(self, names: Sequence[str], outputs: Outputs) -> tuple[dict[str, NDArray[Any]], list[str]]:
+        """Return the predictions for points as columns of a file, and comments on them."""
+        return dict(zip(names, outputs.T, strict=True)), []
+
     # Reports
 
     def headline(

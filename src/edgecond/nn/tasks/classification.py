@@ -108,6 +108,14 @@ class Classification(Task):
         prediction = {"class": names[int(output.argmax())], "probability": max(numbers)}
         return prediction | ({f"p({name})": p for name, p in zip(names, numbers, strict=True)} if probabilities else {})
 
+    def point_columns(self, names: Sequence[str], outputs: Outputs) -> tuple[dict[str, NDArray[Any]], list[str]]:
+        """Return class and probability of each point; classes are numbered as in the data if those are numbers."""
+        numbered = all(name.isdecimal() for name in names)
+        numbers = [int(name) if numbered else place for place, name in enumerate(names)]
+        comments = [f"class {number} is {name}" for number, name in zip(numbers, names, strict=True)]
+        columns = {"class": np.array(numbers)[outputs.argmax(1)], "probability": outputs.max(1)}
+        return columns, [] if numbered else comments
+
     def headline(
         self, metrics: Mapping[str, float], training: Mapping[str, float], views: int, extra: Sequence[str] = ()
     ) -> Finding:

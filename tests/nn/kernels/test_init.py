@@ -285,6 +285,22 @@ def test_the_cpp_backend_serves_single_and_double_precision_on_the_cpu(engine: s
     assert kernels.backend_for(torch.empty(0, device="meta")) is TORCH
 
 
+def test_the_first_backend_that_serves_a_tensor_computes_on_it(monkeypatch: pytest.MonkeyPatch):
+    """A backend that is added to the list serves its tensors; others are left to those after it."""
+
+    class Integers(type(TORCH)):  # type: ignore[misc]
+        def serves(self, signal: Tensor) -> bool:
+            return not signal.is_floating_point()
+
+        def drop_(self, tensor: Tensor, p: float, seed: int) -> Tensor:
+            return tensor.zero_()
+
+    monkeypatch.setattr(kernels, "BACKENDS", (Integers(), *kernels.BACKENDS))
+
+    assert kernels.drop_(torch.ones(3, dtype=torch.int32), 0.5, 0).tolist() == [0, 0, 0]
+    assert kernels.backend_for(torch.ones(3)) is not kernels.BACKENDS[0]
+
+
 def test_hidden_layers_are_fused_where_the_cpp_backend_serves(engine: str):
     """The low-memory mode relies on it: the C++ kernels store no activations, torch's operations do."""
     assert kernels.fuses(torch.empty(0)) == (engine != "torch")

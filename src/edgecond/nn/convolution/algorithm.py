@@ -63,7 +63,7 @@ class Plan:
     """One way to compute a convolution.
 
     Attributes:
-        algorithm: "factored", "piecewise", "per_label" or "per_edge".
+        algorithm: Name of the algorithm.
         by: What the edges are grouped by: "target", "source" or "label".
         multiply_adds: Multiply-adds of one forward pass, without the hidden layers of F, which cost the same in all
             plans. For `piecewise`, an upper bound: as if there were labels in every piece.

@@ -256,15 +256,15 @@ def test_a_square_is_two_triangles_however_it_is_written(data: bytes):
 @pytest.mark.parametrize(
     ("data", "sentence"),
     [
-        (b"ply\n", "a.off is no OFF file: it must begin with OFF."),
-        (b"", "a.off is no OFF file: it must begin with OFF."),
-        (SQUARE[:-8], "a.off is cut short: 4 vertices and 2 faces need 6 lines, and it has 5."),
+        (b"ply\n", "a.off must begin with OFF: it is not an OFF file."),
+        (b"", "a.off must begin with OFF: it is not an OFF file."),
+        (SQUARE[:-8], "a.off is cut short: 4 vertices and 2 faces need 6 lines, found 5."),
         (SQUARE.replace(b"1 1 0", b"1 nan 0"), "a.off must hold finite numbers: vertex 2 is at [1.0, nan, 0.0]."),
-        (SQUARE.replace(b"3 0 2 3", b"3 0 2 4"), "a.off must number vertices from 0 to 3: a face has vertex 4."),
-        (SQUARE.replace(b"3 0 2 3", b"3 0 -2 3"), "a.off must number vertices from 0 to 3: a face has vertex -2."),
+        (SQUARE.replace(b"3 0 2 3", b"3 0 2 4"), "a.off must number vertices from 0 to 3: found vertex 4 in a face."),
+        (SQUARE.replace(b"3 0 2 3", b"3 0 -2 3"), "a.off must number vertices from 0 to 3: found vertex -2 in a face."),
         (
             SQUARE.replace(b"3 0 2 3", b"9 0 2 3"),
-            "a.off is no OFF file that can be read: a face has fewer corners than it promises.",
+            "a.off cannot be read as an OFF file: a face has fewer corners than its count.",
         ),
     ],
 )
@@ -284,7 +284,7 @@ def test_a_mesh_that_is_not_what_it_should_be_is_a_sentence(data: bytes, sentenc
     ],
 )
 def test_words_where_numbers_should_be_are_a_sentence(data: bytes):
-    with pytest.raises(DataError, match=r"^a\.off is no OFF file that can be read: "):
+    with pytest.raises(DataError, match=r"^a\.off cannot be read as an OFF file: "):
         read_off(data, "a.off")
 
 

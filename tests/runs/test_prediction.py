@@ -349,5 +349,5 @@ def test_a_table_that_cannot_be_read_does_not_stop_the_next(molecules: tuple[Pat
     result = predict(model, tmp_path / "broken.csv", tmp_path / "nothing.csv", table)
 
     assert result.exit_code == 1
-    assert result.stderr.startswith(f"{tmp_path / 'broken.csv'} must be a text")
+    assert result.stderr.startswith(f"{tmp_path / 'broken.csv'} must be text")
     assert len(rows_of(result)) == 12

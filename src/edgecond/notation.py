@@ -56,15 +56,15 @@ class GlobalPooling(Layer):
 
 
 class C(Parametric):
-    """Edge-conditioned convolution, followed by batch normalisation and ReLU."""
+    """ECC, followed by batch normalisation and ReLU."""
 
 
 class MP(Pooling):
-    """Max pooling to a coarser graph."""
+    """Max-pooling onto a coarser graph."""
 
 
 class AP(Pooling):
-    """Average pooling to a coarser graph."""
+    """Average pooling onto a coarser graph."""
 
 
 class GAP(GlobalPooling):

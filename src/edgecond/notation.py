@@ -76,7 +76,7 @@ class GMP(GlobalPooling):
 
 
 class V(Layer):
-    """Unpooling for segmentation: every vertex of level 0 gets its signals of all levels, concatenated."""
+    """Unpooling: every vertex of level 0 is given its signals of all levels, for segmentation."""
 
 
 class FC(Parametric):

@@ -91,7 +91,7 @@ class D(Layer):
 
 
 class NotationError(ValueError):
-    """A network that breaks a rule of the notation; `position` is the index of the character where it does."""
+    """A notation that breaks a rule; `position` is the index of the character where it does."""
 
     def __init__(self, notation: str, position: int, rule: str, advice: str = "") -> None:
         super().__init__(notation, position, rule, advice)

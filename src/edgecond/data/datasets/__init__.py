@@ -1,6 +1,6 @@
 """Named datasets of labelled point clouds and graphs: `load("sydney", fold=0)`, `load("nci1", fold=0)` (Section 4).
 
-A dataset is a module with a number of `FOLDS`, a function `load` and a function `fetch`; `_DATASETS` lists them.
+A dataset is a module with a number of `FOLDS`, a function `load` and a function `fetch`; `_REGISTER` lists them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from edgecond.data.graphs import GraphExamples
 from edgecond.errors import DataError, hint
 from edgecond.files import Progress
 
-_DATASETS: dict[str, tuple[str, dict[str, Any]]] = {
+_REGISTER: dict[str, tuple[str, dict[str, Any]]] = {
     "sydney": ("sydney", {}),
     "modelnet10": ("modelnet", {"classes": 10}),
     "modelnet40": ("modelnet", {"classes": 40}),
@@ -34,7 +34,7 @@ _DATASETS: dict[str, tuple[str, dict[str, Any]]] = {
 
 def names() -> list[str]:
     """Return the names of all datasets."""
-    return list(_DATASETS)
+    return list(_REGISTER)
 
 
 def folds(name: str) -> int:
@@ -52,7 +52,7 @@ def load(
         fold: Number of the split, below `folds(name)`.
         options: Options of this dataset's `load`, such as `sparse=True` for MNIST or `split="fair"` for NCI1.
     """
-    module, preset = _module(name), _DATASETS[name][1]
+    module, preset = _module(name), _REGISTER[name][1]
     if not 0 <= fold < module.FOLDS:
         raise DataError(f"the folds of {name} are numbered from 0 to {module.FOLDS - 1}: got {fold}.")
     parameters = inspect.signature(module.load).parameters
@@ -70,11 +70,11 @@ def load(
 
 def fetch(name: str, progress: Progress | None = None) -> str:
     """Download the missing files of a dataset, verify all files, and return a summary."""
-    module, preset = _module(name), _DATASETS[name][1]
+    module, preset = _module(name), _REGISTER[name][1]
     return module.fetch(progress=progress, **preset)
 
 
 def _module(name: str) -> ModuleType:
-    if name not in _DATASETS:
+    if name not in _REGISTER:
         raise DataError(f"there is no dataset {name!r}: {hint(name, names())}")
-    return import_module(f"{__name__}.{_DATASETS[name][0]}")
+    return import_module(f"{__name__}.{_REGISTER[name][0]}")

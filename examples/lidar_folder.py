@@ -14,8 +14,8 @@ import numpy as np
 from edgecond.data.datasets import synthetic
 from edgecond.data.formats import read_points
 from edgecond.data.points import to_cloud
-from edgecond.runs import user_data
 from edgecond.runs import run as experiment
+from edgecond.runs import user_data
 from edgecond.runs.model import Model
 
 EPOCHS = 15

@@ -15,8 +15,8 @@ import numpy as np
 
 from edgecond.data.formats import smiles
 from edgecond.data.graphs import GraphExamples
-from edgecond.runs import user_data
 from edgecond.runs import run as experiment
+from edgecond.runs import user_data
 from edgecond.runs.model import Model
 
 EPOCHS = 12

@@ -10,8 +10,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from edgecond.runs.recipe import find
 from edgecond.paper.records import reproduce
+from edgecond.runs.recipe import find
 
 
 def main() -> None:

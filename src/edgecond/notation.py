@@ -58,15 +58,15 @@ class GlobalPooling(Layer):
 
 
 class C(Parametric):
-    """Edge-conditioned convolution, followed by batch normalisation and ReLU."""
+    """ECC, followed by batch normalisation and ReLU."""
 
 
 class MP(Pooling):
-    """Max pooling to a coarser graph."""
+    """Max-pooling onto a coarser graph."""
 
 
 class AP(Pooling):
-    """Average pooling to a coarser graph."""
+    """Average pooling onto a coarser graph."""
 
 
 class GAP(GlobalPooling):
@@ -78,7 +78,7 @@ class GMP(GlobalPooling):
 
 
 class V(Layer):
-    """Unpooling for segmentation: every vertex of level 0 gets its signals of all levels, concatenated."""
+    """Unpooling: every vertex of level 0 is given its signals of all levels, for segmentation."""
 
 
 class FC(Parametric):

@@ -28,13 +28,13 @@ def good(path: Path) -> None:
 
 
 def test_a_download_appears_under_its_name_and_reports_its_progress(serve: Any, tmp_path: Path):
-    asked, steps = serve(Answer(b"good", 4)), []
+    requests, steps = serve(Answer(b"good", 4)), []
 
     download(URL, tmp_path / "new/data.bin", check=good, most=4, progress=lambda *step: steps.append(step))
 
     assert (tmp_path / "new/data.bin").read_bytes() == b"good"
     assert everything(tmp_path) == {"new", "new/data.bin"}
-    assert (asked, steps) == ([URL], [(4, 4)])
+    assert (requests, steps) == ([URL], [(4, 4)])
 
 
 def test_a_file_with_a_wrong_sum_is_an_error_and_discarded(serve: Any, tmp_path: Path):
@@ -98,14 +98,14 @@ def test_an_interrupted_download_leaves_nothing_behind(serve: Any, tmp_path: Pat
 
 @pytest.mark.parametrize("url", ["http://example.org/a", "file:///etc/passwd", "ftp://example.org/a"])
 def test_data_are_downloaded_over_https_only(serve: Any, tmp_path: Path, url: str):
-    asked = serve(Answer(b"good"))
+    requests = serve(Answer(b"good"))
 
     with refused(f"data are downloaded over https only: got {url}.", DataError):
         download(url, tmp_path / "data.bin", check=good, most=100)
     with refused(f"data are downloaded over https only: got {url}.", DataError):  # by a redirect
         _fetching._HttpsOnly().redirect_request(urllib.request.Request(URL), None, 302, "Found", Message(), url)
 
-    assert not asked
+    assert not requests
 
 
 @pytest.mark.parametrize("place", ["mkdtemp", "fsync", "replace"])
@@ -142,7 +142,7 @@ def test_a_file_in_place_of_the_directory_is_an_error(serve: Any, tmp_path: Path
 
 
 def test_an_existing_file_is_verified_and_not_downloaded_again(serve: Any, folder: Path):
-    asked = serve(Answer(b"good"))
+    requests = serve(Answer(b"good"))
     source = Source("data.bin", URL, good, most=100)
     place = folder / "toy"
 
@@ -150,11 +150,11 @@ def test_an_existing_file_is_verified_and_not_downloaded_again(serve: Any, folde
 
     assert first == f"toy is in {place}: data.bin downloaded and verified."
     assert second == f"toy is in {place} already: verified, nothing to download."
-    assert len(asked) == 1
+    assert len(requests) == 1
 
 
 def test_an_existing_file_with_other_contents_is_an_error_and_not_overwritten(serve: Any, folder: Path):
-    asked = serve(Answer(b"good"))
+    requests = serve(Answer(b"good"))
     (folder / "toy").mkdir()
     (folder / "toy/data.bin").write_bytes(b"mine")
 
@@ -162,5 +162,5 @@ def test_an_existing_file_with_other_contents_is_an_error_and_not_overwritten(se
         _fetching.obtain("toy", [Source("data.bin", URL, good, most=100)])
 
     assert (folder / "toy/data.bin").read_bytes() == b"mine"
-    assert not asked
+    assert not requests
     shutil.rmtree(folder / "toy")

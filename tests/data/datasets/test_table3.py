@@ -94,13 +94,13 @@ def test_the_release_of_tu_has_the_same_contents_as_the_local_copy(copied: Any, 
     site = {f"{TU}{file}.zip": copied(f"tu/raw/{file}_TU_release.zip")}
     if name == "enzymes":
         site[folds] = copied("tu/splits/gnn-comparison_ENZYMES_splits.json")
-    asked = serve(site)
+    requests = serve(site)
 
-    said = datasets.fetch(name)
+    summary = datasets.fetch(name)
 
     files = [f"{file}.zip", "splits/gnn-comparison_ENZYMES_splits.json"][: len(site)]
-    assert said == f"{name} is in {folder / 'tu'}: {', '.join(files)} downloaded and verified."
-    assert asked == list(site)
+    assert summary == f"{name} is in {folder / 'tu'}: {', '.join(files)} downloaded and verified."
+    assert requests == list(site)
     assert datasets.load(name)[0].digest == table3.DIGESTS[name]
 
 
@@ -118,13 +118,13 @@ def test_edge_labels_that_tu_lacks_come_from_the_matlab_files(
     copied: Any, serve: Any, folder: Path, name: str, file: str, address: str
 ):
     """The digest is that of the local copies, which were converted by another program."""
-    asked = serve({GITHUB + address: copied(f"tu/{file}")})
+    requests = serve({GITHUB + address: copied(f"tu/{file}")})
 
-    said = datasets.fetch(name)
+    summary = datasets.fetch(name)
 
     packed = f"{tu.RELEASES[name].file}.zip"
-    assert said == f"{name} is in {folder / 'tu'}: {packed} converted from {file} and verified."
-    assert asked == [GITHUB + address]
+    assert summary == f"{name} is in {folder / 'tu'}: {packed} converted from {file} and verified."
+    assert requests == [GITHUB + address]
     assert everything(folder / "tu") == {"raw", file, packed}
     assert datasets.load(name)[0].digest == table3.DIGESTS[name]
     assert datasets.fetch(name) == f"{name} is in {folder / 'tu'} already: verified, nothing to download."
@@ -134,10 +134,10 @@ def test_edge_labels_that_tu_lacks_come_from_the_matlab_files(
 def test_an_existing_matlab_file_is_converted_without_network(copied: Any, serve: Any, folder: Path):
     copied("tu/raw/NCI1.mat", "tu/raw/NCI1.mat")
     copied("tu/splits/gnn-comparison_NCI1_splits.json", "tu/splits/gnn-comparison_NCI1_splits.json")
-    asked = serve(OSError("no network"))
+    requests = serve(OSError("no network"))
 
     assert datasets.fetch("nci1") == f"nci1 is in {folder / 'tu'}: NCI1.zip converted from raw/NCI1.mat and verified."
-    assert not asked
+    assert not requests
 
 
 def test_a_damaged_matlab_file_is_not_converted(folder: Path):

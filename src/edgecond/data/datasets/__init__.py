@@ -1,6 +1,6 @@
 """Named datasets of labelled point clouds and graphs: `load("sydney", fold=0)`, `load("nci1", fold=0)` (Section 4).
 
-A dataset is a module with a number of `FOLDS`, a function `load` and a function `fetch`; `_DATASETS` lists them.
+A dataset is a module with a number of `FOLDS`, a function `load` and a function `fetch`; `_REGISTER` lists them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from edgecond.errors import DataError, did_you_mean
 from edgecond.files import Progress
 from edgecond.graph import Cloud
 
-_DATASETS: dict[str, tuple[str, dict[str, Any]]] = {
+_REGISTER: dict[str, tuple[str, dict[str, Any]]] = {
     "sydney": ("sydney", {}),
     "modelnet10": ("modelnet", {"classes": 10}),
     "modelnet40": ("modelnet", {"classes": 40}),
@@ -36,7 +36,7 @@ _DATASETS: dict[str, tuple[str, dict[str, Any]]] = {
 
 def names() -> list[str]:
     """Return the names of all datasets."""
-    return list(_DATASETS)
+    return list(_REGISTER)
 
 
 def folds(name: str) -> int:
@@ -54,7 +54,7 @@ def load(
         fold: Number of the split, below `folds(name)`.
         options: Options of this dataset's `load`, such as `sparse=True` for MNIST or `split="fair"` for NCI1.
     """
-    module, preset = _module(name), _DATASETS[name][1]
+    module, preset = _module(name), _REGISTER[name][1]
     if not 0 <= fold < module.FOLDS:
         raise DataError(f"the folds of {name} are numbered from 0 to {module.FOLDS - 1}: got {fold}.")
     parameters = inspect.signature(module.load).parameters
@@ -78,16 +78,16 @@ def adapt(name: str, cloud: Cloud, options: Mapping[str, Any]) -> Cloud:
 
 def extra_metrics(name: str) -> tuple[str, ...]:
     """Return the names of metrics that are shown for a dataset alone."""
-    return getattr(_module(name), "METRICS", ()) if name in _DATASETS else ()
+    return getattr(_module(name), "METRICS", ()) if name in _REGISTER else ()
 
 
 def fetch(name: str, progress: Progress | None = None) -> str:
     """Download the missing files of a dataset, verify all files, and return a summary."""
-    module, preset = _module(name), _DATASETS[name][1]
+    module, preset = _module(name), _REGISTER[name][1]
     return module.fetch(progress=progress, **preset)
 
 
 def _module(name: str) -> ModuleType:
-    if name not in _DATASETS:
-        raise DataError(f"there is no dataset {name!r}: {did_you_mean(name, names())}")
-    return import_module(f"{__name__}.{_DATASETS[name][0]}")
+    if name not in _REGISTER:
+        raise DataError(f"there is no dataset {name!r}.{did_you_mean(name, names())}")
+    return import_module(f"{__name__}.{_REGISTER[name][0]}")

@@ -34,7 +34,7 @@ def train_test(name: str, split: str, fold: int) -> tuple[Int[Array, " train"], 
     """
     splits = {"stratified": committed_folds, "dgcnn": dgcnn_folds, "fair": fair_folds, "fair-selection": fair_folds}
     if split not in splits:
-        raise DataError(f"{name} has no split {split!r}: {did_you_mean(split, splits)}")
+        raise DataError(f"{name} has no split {split!r}.{did_you_mean(split, splits)}")
     chosen = splits[split](name)[fold]
     if split == "fair-selection":
         return chosen.train, chosen.validation

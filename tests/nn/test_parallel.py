@@ -14,8 +14,7 @@ import torch
 from edgecond.nn.checkpoint import load_checkpoint
 from edgecond.nn.optimizers import OPTIMIZERS
 
-# On a free port each time: by default all tests that run side by side would meet on the same one.
-TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2"]
 ONE_THREAD = {**os.environ, "OMP_NUM_THREADS": "1"}
 
 # Double precision, so that only rounding can tell the two apart; odd batches, so that the shares differ in size.

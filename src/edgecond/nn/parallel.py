@@ -36,8 +36,8 @@ def device() -> torch.device:
 def processes() -> Iterator[None]:
     """Connect the processes that torchrun started; do nothing without torchrun.
 
-    A process that finishes waits for the others before it disconnects: gloo may abort a process whose peer leaves while
-    it communicates. One that fails leaves at once, and torchrun ends the others.
+    A process that finishes waits for the others before it disconnects, so that none communicates with one that has
+    left. A process that fails leaves at once, and torchrun ends the others.
     """
     if int(os.environ.get("WORLD_SIZE", "1")) == 1 or dist.is_initialized():
         yield

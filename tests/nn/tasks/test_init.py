@@ -16,6 +16,8 @@ from edgecond.nn import tasks
         ([()], False, "regression"),
         ([(), ()], False, "regression"),
         ([("2", "6")], True, "segmentation"),
+        ([()], True, "vertex-regression"),
+        ([(), ()], True, "vertex-regression"),
     ],
 )
 def test_the_task_follows_from_the_targets(targets, per_vertex, task):

@@ -10,6 +10,7 @@ from edgecond.nn.tasks.classification import Classification
 from edgecond.nn.tasks.multilabel import Multilabel
 from edgecond.nn.tasks.regression import Regression
 from edgecond.nn.tasks.segmentation import Segmentation
+from edgecond.nn.tasks.vertex_regression import VertexRegression
 
 __all__ = ["TASKS", "Classification", "Loss", "Outputs", "Task", "Views", "find", "for_targets"]
 
@@ -20,6 +21,7 @@ TASKS: dict[str, type[Task]] = {
         Multilabel,
         Regression,
         Segmentation,
+        VertexRegression,
     )
 }
 

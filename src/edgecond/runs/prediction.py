@@ -119,6 +119,7 @@ def _written(
 
 def _write_ply(model: Model, path: Path, outputs: Outputs, to: Path) -> None:
     """Write the points of a file with the predictions for them."""
-    positions = dict(zip("xyz", read_points(path, count=None).positions.T, strict=True))
+    names = model.recipe.options.get("column_names")  # positions stay as in the file, whatever axis points up
+    positions = dict(zip("xyz", read_points(path, count=None, columns=names).positions.T, strict=True))
     columns, comments = model.task.point_columns(model.classes, outputs)
     write_atomic(to, ply_format.write(positions | columns, comments))

@@ -13,7 +13,7 @@ from typing import Any
 
 from edgecond.data.splits import random_split
 from edgecond.files import data_directory
-from edgecond.runs import own
+from edgecond.runs import user_data
 from edgecond.runs import run as experiment
 from edgecond.runs.recipe import written
 
@@ -31,14 +31,14 @@ TASKS: dict[str, tuple[str, dict[str, Any]]] = {
 def run(task: str, seed: int, settings: dict[str, Any], *, validate: bool) -> dict[str, float]:
     """Train as `edgecond train` does, and test."""
     file, asked = TASKS[task]
-    found = own.read(data_directory() / "moleculenet" / file, seed=seed, settings=settings, **asked)
+    found = user_data.read(data_directory() / "moleculenet" / file, seed=seed, settings=settings, **asked)
     parts, results = found.parts, Path("results")
     recipe = found.recipe.model_copy(update={"name": f"molecules/{task}"})
     with tempfile.TemporaryDirectory() as runs:
         if validate:
             train, _, held = random_split(len(parts[0]), (0.9, 0.0, 0.1), seed=seed)
             parts, results = (parts[0].take(train.tolist()), parts[0].take(held.tolist())), Path(runs)
-        return experiment.reproduce(recipe, 0, seed, runs=Path(runs), results=results, parts=parts)["metrics"]
+        return records.reproduce(recipe, 0, seed, runs=Path(runs), results=results, parts=parts)["metrics"]
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ import numpy as np
 from edgecond.data.datasets import synthetic
 from edgecond.data.formats import read_points
 from edgecond.data.points import to_cloud
-from edgecond.runs import own
+from edgecond.runs import user_data
 from edgecond.runs import run as experiment
 from edgecond.runs.model import Model
 
@@ -36,16 +36,16 @@ def main() -> None:
         if len(sys.argv) == 1:
             write_shapes(folder)
 
-        found = own.read(folder, epochs=EPOCHS, settings={"train.batch_size": 16})
-        print(*found.said, sep="\n")
+        found = user_data.read(folder, epochs=EPOCHS, settings={"train.batch_size": 16})
+        print(*found.notes, sep="\n")
         run = Path(temporary, "run")
-        trained = experiment.train(found.recipe, directory=run, parts=found.parts)
+        trained = experiment.train(found.recipe, directory=run, parts=(found.train, found.test))
         print(f"accuracy on {len(trained.test)} test clouds: {trained.metrics()['accuracy']:.2f}")
 
         model = Model.load(run)  # as another program would
         for file in sorted(folder.rglob("*.npy"))[::40]:
             cloud = to_cloud(read_points(file), model.recipe.options["columns"], file)
-            ((probabilities,),) = model.scores([(cloud, 0)])  # the 0 stands for a class that is not known
+            ((probabilities,),) = model.outputs_per_view([(cloud, 0)])  # the 0 stands for a class that is not known
             best = probabilities.argmax()
             print(f"{file.parent.name}/{file.name}: {model.classes[best]}, probability {probabilities[best]:.2f}")
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from edgecond.data.formats import smiles
 from edgecond.data.graphs import GraphExamples
-from edgecond.runs import own
+from edgecond.runs import user_data
 from edgecond.runs import run as experiment
 from edgecond.runs.model import Model
 
@@ -39,17 +39,17 @@ def main() -> None:
         if len(sys.argv) == 1:
             write_table(Path(table))
 
-        found = own.read(table, target=[target], epochs=EPOCHS, settings={"train.batch_size": 32})
-        print(*found.said, sep="\n")
+        found = user_data.read(table, target=[target], epochs=EPOCHS, settings={"train.batch_size": 32})
+        print(*found.notes, sep="\n")
         run = Path(temporary, "run")
-        trained = experiment.train(found.recipe, directory=run, parts=found.parts)
+        trained = experiment.train(found.recipe, directory=run, parts=(found.train, found.test))
         print(", ".join(f"{name} {value:.3g}" for name, value in trained.metrics().items()))
 
         model = Model.load(run)  # as another program would
         new = Path(temporary, "new.csv")
         new.write_text("smiles\nCCCCCCCCCCCO\nCCc1ccccc1\n")  # undecanol, ethylbenzene
         molecules = smiles.read(new, target=())
-        scores = model.scores(GraphExamples(molecules.graphs, np.arange(len(molecules))))
+        scores = model.outputs_per_view(GraphExamples(molecules.graphs, np.arange(len(molecules))))
         for text, output in zip(molecules.smiles, np.mean(scores, axis=0), strict=True):
             print(text, *[f"{name} {value:.2f}" for name, value in zip(model.classes, output, strict=True)])
 

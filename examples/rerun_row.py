@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 from edgecond.runs.recipe import find
-from edgecond.runs.run import reproduce
+from edgecond.paper.records import reproduce
 
 
 def main() -> None:

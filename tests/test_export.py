@@ -265,7 +265,7 @@ class TestCommandLine:
         assert lines[0] == "runs/demo/model.onnx"
         assert [line.split()[0] for line in lines[3:]] == list(flat(batch_for(new_model("MNIST"), (4,))))
         model, (_, test) = Model.load(demo / "runs/demo"), datasets.load("digits")
-        named = [model.classes[best] for best in model.scores(test.take(range(3)), views=1)[0].argmax(1)]
+        named = [model.classes[best] for best in model.outputs_per_view(test.take(range(3)), views=1)[0].argmax(1)]
         assert capsys.readouterr().out == f"{named}\n"
 
     @pytest.mark.parametrize(

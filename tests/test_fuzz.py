@@ -30,7 +30,7 @@ from edgecond.nn.checkpoint import KEY
 from edgecond.runs.model import Model
 from edgecond.runs.recipe import read
 from tests.data.datasets import tiny
-from tests.fuzzing import changed, changes, quickly
+from tests.fuzzing import with_settings, changes, quickly
 from tests.runs.test_model_files import CLOUDS, GRAPHS, parts
 
 ROOT = Path(__file__).parents[1]

@@ -17,7 +17,7 @@ from edgecond.cli import app
 from edgecond.data.graphs import GraphExamples, Graphs
 from edgecond.errors import DataError
 from edgecond.notation import Architecture
-from edgecond.runs import own
+from edgecond.runs import user_data
 from edgecond.runs.model import Model
 from edgecond.runs.recipe import Recipe, Train
 from edgecond.runs.run import train
@@ -62,8 +62,8 @@ class TestGraphs:
         assert found.metrics()["accuracy"] > 0.95
         restored = Model.load(tmp_path / "run")
         assert restored.classes == ("no", "yes")
-        assert restored.scores(parts[1])[0].shape == (int(parts[1].graphs.sizes[40:].sum()), 2)
-        np.testing.assert_array_equal(restored.scores(parts[1]), found.model.scores(parts[1]))
+        assert restored.outputs_per_view(parts[1])[0].shape == (int(parts[1].graphs.sizes[40:].sum()), 2)
+        np.testing.assert_array_equal(restored.outputs_per_view(parts[1]), found.model.outputs_per_view(parts[1]))
 
     def test_some_vertices_of_a_graph_may_be_learned_and_others_tested(self, parts, tmp_path):
         """The same graphs in both parts; what one part learns is unknown in the other."""
@@ -105,7 +105,7 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 class TestOwnData:
     def test_a_tensor_tells_the_classes(self, file: Path):
         """The network is that of NCI1 with V in place of GAP; a fold is a tenth of the graphs."""
-        found = own.read(file, vertices="kind", folds=10)
+        found = user_data.read(file, vertices="kind", folds=10)
 
         assert [type(layer).__name__ for layer in found.recipe.network] == [
             *("C", "C", "C", "MP", "C", "C", "MP", "C", "V", "FC", "D", "FC")
@@ -114,7 +114,7 @@ class TestOwnData:
         assert (found.recipe.task, train.classes) == ("segmentation", ("3", "7"))
         assert (len(train), len(test)) == (45, 5)
         counts = [int((kind == KINDS).sum()) for kind in (3, 7)]
-        assert found.said[1] == f"predicts kind of {GRAPHS.num_vertices:,} vertices: 3 ({counts[0]}), 7 ({counts[1]})"
+        assert found.notes[1] == f"predicts kind of {GRAPHS.num_vertices:,} vertices: 3 ({counts[0]}), 7 ({counts[1]})"
 
     def test_vertices_go_from_a_file_to_rows(self, file: Path, tmp_path: Path):
         run = str(tmp_path / "run")
@@ -142,8 +142,8 @@ class TestOwnData:
 
     def test_a_file_with_the_classes_is_predicted_too(self, file: Path, tmp_path: Path):
         """Here y has a number for each vertex, which would not be one for each graph."""
-        found = own.read(file, vertices="kind")
-        Model.new(found.recipe, found.parts[0], 0).save(tmp_path / "model.safetensors")
+        found = user_data.read(file, vertices="kind")
+        Model.new(found.recipe, found.train, 0).save(tmp_path / "model.safetensors")
         save_file(tensors(GRAPHS, y=KINDS), tmp_path / "known.safetensors")
 
         rows = CliRunner().invoke(app, ["predict", str(tmp_path), str(tmp_path / "known.safetensors"), "--views", "1"])
@@ -156,7 +156,7 @@ class TestOwnData:
         kinds[:100] = -1
         save_file(tensors(GRAPHS, y=kinds), tmp_path / "some.safetensors")
 
-        train, test = own.read(tmp_path / "some.safetensors", vertices="y").parts
+        train, test = user_data.read(tmp_path / "some.safetensors", vertices="y").parts
 
         found = np.full(GRAPHS.num_vertices, -2)
         for part in (train, test):
@@ -184,7 +184,7 @@ class TestOwnData:
         joint = " " if not more else ", "
 
         with refused(f"{path}{joint}{sentence}", DataError):
-            own.read(path, vertices="kind")
+            user_data.read(path, vertices="kind")
 
     def test_a_y_of_vertices_says_how_it_is_learned(self, tmp_path: Path):
         path = tmp_path / "graphs.safetensors"
@@ -195,7 +195,7 @@ class TestOwnData:
             "To learn the classes of vertices, pass --vertices y; several numbers of each graph are rows of a table.",
             DataError,
         ):
-            own.read(path)
+            user_data.read(path)
 
     def test_tu_files_have_no_classes_of_vertices(self, tmp_path: Path):
         path = tiny.write(tmp_path)
@@ -205,4 +205,4 @@ class TestOwnData:
             "folder of TU files, which have labels that are known and no classes to learn.",
             DataError,
         ):
-            own.read(path, vertices="y")
+            user_data.read(path, vertices="y")

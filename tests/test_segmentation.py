@@ -17,7 +17,7 @@ from edgecond.data import datasets, segmented
 from edgecond.data.formats import ply, read_points
 from edgecond.errors import DataError
 from edgecond.graph import Cloud
-from edgecond.runs import own
+from edgecond.runs import user_data
 from edgecond.runs.model import Model
 from edgecond.runs.recipe import find
 from edgecond.runs.run import train, Trained
@@ -42,13 +42,13 @@ class TestClouds:
     def test_every_point_has_scores_which_the_file_restores(self, scenes):
         trained, directory = scenes
         test = trained.test
-        expected = trained.model.scores(test)[0]
+        expected = trained.model.outputs_per_view(test)[0]
 
         found = Model.load(directory)
 
         assert expected.shape == (sum(len(cloud) for cloud in test.clouds), 2)
-        np.testing.assert_array_equal(found.scores(test)[0], expected)
-        assert found.figures(test) == {
+        np.testing.assert_array_equal(found.outputs_per_view(test)[0], expected)
+        assert found.evaluate(test) == {
             name: value for name, value in trained.metrics().items() if name != "train_accuracy"
         }
 
@@ -58,18 +58,18 @@ class TestClouds:
         order = torch.randperm(len(cloud), generator=torch.Generator().manual_seed(0))
         shuffled = Cloud(cloud.positions[order], cloud.signal[order])
 
-        (one,), (other,) = (model.scores([(found, 0)]) for found in (cloud, shuffled))
+        (one,), (other,) = (model.outputs_per_view([(found, 0)]) for found in (cloud, shuffled))
 
         np.testing.assert_allclose(other, one[order], atol=1e-6)
 
     def test_several_looks_are_averaged(self, scenes):
         model, test = scenes[0].model, scenes[0].test.take(range(4))
 
-        views = model.scores(test, views=3)
+        views = model.outputs_per_view(test, views=3)
 
         assert len(views) == 3
         right = np.mean(views, axis=0).argmax(1) == test.ys.numpy()
-        assert model.figures(test, views=3)["accuracy"] == pytest.approx(right.mean())
+        assert model.evaluate(test, views=3)["accuracy"] == pytest.approx(right.mean())
 
     def test_the_command_line_evaluates_it_and_writes_a_page(self, scenes):
         directory = str(scenes[1])
@@ -99,7 +99,7 @@ def test_points_of_unknown_class_are_not_learned(tmp_path):
 
     log = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
     assert log[-1]["accuracy"] > 0.99
-    assert found.model.scores(test)[0].argmax(1).max() == 0
+    assert found.model.outputs_per_view(test)[0].argmax(1).max() == 0
 
 
 @pytest.fixture(scope="module")
@@ -124,19 +124,19 @@ def folder(tmp_path_factory) -> Path:
 class TestOwnData:
     def test_a_folder_of_clouds_has_classes_that_its_column_tells(self, folder: Path):
         """The network is that of ModelNet10 with V in place of GMP; equal divisions, all points told of."""
-        found = own.read(folder, vertices="label")
+        found = user_data.read(folder, vertices="label")
 
         assert [type(layer).__name__ for layer in found.recipe.network] == [
             *("C", "C", "MP", "C", "C", "MP", "C", "V", "FC", "D", "FC")
         ]
-        assert (found.recipe.task, found.parts[0].classes) == ("segmentation", ("2", "6"))
+        assert (found.recipe.task, found.train.classes) == ("segmentation", ("2", "6"))
         assert [len(part) for part in found.parts] == [8, 2]
         scenes, _ = datasets.load("scenes", train=10, test=0)
         counts = np.bincount(scenes.ys)
-        assert found.said[0] == (
+        assert found.notes[0] == (
             f"10 clouds of {len(scenes.ys):,} points in 2 classes: 2 ({counts[0]:,}), 6 ({counts[1]:,})"
         )
-        assert found.said[1] == "signal: none, so 1 everywhere"
+        assert found.notes[1] == "signal: none, so 1 everywhere"
 
     def test_points_go_from_files_to_rows_and_to_files(self, folder: Path, tmp_path: Path):
         run, small = str(tmp_path / "run"), "network=C(8)-MP(0.5,1.2)-C(16)-MP(1,2.5)-C(16)-V-FC(16)-FC(2)"
@@ -201,22 +201,22 @@ class TestOwnData:
             "Ask for fewer folds, or cut the clouds.",
             DataError,
         ):
-            own.read(folder, vertices="label", folds=11)
+            user_data.read(folder, vertices="label", folds=11)
         with refused("points are classified in clouds, and meshes as wholes: got both. Leave one out.", DataError):
-            own.read(folder, vertices="label", meshes=True)
+            user_data.read(folder, vertices="label", meshes=True)
         with pytest.raises(DataError, match=r"of 10 there is none, .* in a column 'kind', and its columns are x, y, z"):
-            own.read(folder, vertices="kind")
+            user_data.read(folder, vertices="kind")
         with refused(
             f"{folder / '0.csv'} must be a folder of clouds whose points have classes: it is none.", DataError
         ):
-            own.read(folder / "0.csv", vertices="label")
+            user_data.read(folder / "0.csv", vertices="label")
         with pytest.raises(DataError, match=r"must hold clouds, files of the kinds .*: it holds none"):
-            own.read(tmp_path, vertices="label")
+            user_data.read(tmp_path, vertices="label")
         (tmp_path / "one.csv").write_text("x,y,z,label\n0,0,0,1\n1,0,0,-1\n")
         with refused(
             f"the column 'label' must tell apart 2 to 256 classes: in the 1 files of {tmp_path} there are 1.", DataError
         ):
-            own.read(tmp_path, vertices="label")
+            user_data.read(tmp_path, vertices="label")
 
     def test_a_file_that_changes_after_it_was_read_is_a_sentence(self, tmp_path: Path):
         path = tmp_path / "one.csv"

@@ -17,6 +17,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import nn, Tensor
 
+from edgecond.errors import EdgecondError
 from edgecond.files import whole
 from edgecond.graph import Graph, Labels, Pyramid, Sample
 from edgecond.graph.segment import segment_sum
@@ -24,21 +25,15 @@ from edgecond.nn.checkpoint import KEY
 from edgecond.nn.kernels import torch as twin
 from edgecond.nn.network import Network
 from edgecond.notation import Architecture
-from edgecond.runs.model import Model, settings, versions
+from edgecond.runs.model import Model, versions
 
 OUTPUT = "logits"
 DOCUMENT = f"{KEY}.json"  # the name of the description in a file of torch.export; in one of ONNX it is KEY
 
 _SUFFIXES = {"onnx": ".onnx", "torch": ".pt2"}
-_MEANINGS = {
-    "classification": "score of each class, whose softmax is the probability",
-    "segmentation": "score of each class for each vertex of level 0, whose softmax is the probability",
-    "multilabel": "score of each question, whose sigmoid is the probability of yes",
-    "regression": "each quantity, less the mean and in units of the scale that the objective gives",
-}
 
 
-class ExportError(Exception):
+class ExportError(EdgecondError):
     """A network that cannot be exported as asked."""
 
 
@@ -124,13 +119,13 @@ def flat(sample: Sample, *, per_vertex: bool = False) -> dict[str, Tensor]:
 def describe(model: Model) -> dict[str, Any]:
     """All that it takes to use an exported network, as JSON says it: it travels in the file."""
     rows = "n_0" if model.recipe.network.per_vertex else "b"
-    output = Input(OUTPUT, (rows, len(model.classes)), "float32", _MEANINGS[model.recipe.task])
+    output = Input(OUTPUT, (rows, len(model.classes)), "float32", model.task.meaning)
     return {
         "inputs": [asdict(part) for part in _signature(model)],
         "output": asdict(output),
         "classes": model.classes,
-        "recipe": settings(model.recipe),
-        "objective": asdict(model.objective),
+        "recipe": model.recipe.settings(),
+        "objective": model.task.parameters,
         "preparation": {name: tensor.tolist() for name, tensor in model.preparation.tensors.items()},
         "trained": model.about,
         "versions": versions(),

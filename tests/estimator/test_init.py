@@ -22,10 +22,9 @@ from edgecond.cli import app
 from edgecond.data import points
 from edgecond.data.folder import point_spacing
 from edgecond.errors import CheckpointError
-from edgecond.runs import own
+from edgecond.runs import user_data
 from edgecond.runs import run as experiment
-from edgecond.runs.own.settings import for_clouds, of_length
-from edgecond.runs.preparation import GraphPreparation
+from edgecond.data.preparation import GraphPreparation
 from edgecond.runs.recipe import changed
 from tests.estimator.data import arrays, KINDS, LENGTHS, molecules, rings_and_paths, shapes, SMALL, small, SMILES
 from tests.sentences import refused
@@ -64,7 +63,7 @@ def test_it_is_what_a_run_of_the_same_recipe_and_seed_learns(tmp_path: Path):
 
     found = small(random_state=5).fit(X, y)
 
-    np.testing.assert_array_equal(found.predict_proba(X), model.scores(examples)[0])
+    np.testing.assert_array_equal(found.predict_proba(X), model.outputs_per_view(examples)[0])
 
 
 def test_graphs_too_are_learned_as_in_a_run(tmp_path: Path):
@@ -75,13 +74,13 @@ def test_graphs_too_are_learned_as_in_a_run(tmp_path: Path):
 
     model = experiment.train(found.recipe_, seed=5, directory=tmp_path, parts=(examples, examples)).model
 
-    np.testing.assert_array_equal(found.predict_proba(X), np.mean(model.scores(examples), axis=0))
+    np.testing.assert_array_equal(found.predict_proba(X), np.mean(model.outputs_per_view(examples), axis=0))
 
 
 def test_settings_are_derived_as_the_command_line_derives_them(tmp_path: Path):
     table = tmp_path / "molecules.csv"
     table.write_text("smiles,length\n" + "".join(f"{s},{n + 0.5}\n" for s, n in zip(SMILES, LENGTHS, strict=True)))
-    other = own.read(table, target=["length"], epochs=1).recipe
+    other = user_data.read(table, target=["length"], epochs=1).recipe
 
     found = EdgeCondRegressor(epochs=1, random_state=0).fit(SMILES, LENGTHS)
 

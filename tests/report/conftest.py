@@ -10,9 +10,9 @@ import torch
 from edgecond.data import datasets
 from edgecond.data.graphs import GraphExamples
 from edgecond.notation import Architecture
-from edgecond.runs import own
+from edgecond.runs import user_data
 from edgecond.runs.model import FILE, Model
-from edgecond.runs.recipe import changed, find
+from edgecond.runs.recipe import with_settings, find
 from tests.meshes import BOX, mesh_of, SPHERE, TORUS
 from tests.pyramids import random_graphs
 
@@ -58,7 +58,7 @@ def of_graphs(directory, network="C(4)-MP-C(5)-GAP-FC(2)", targets=None, **chang
 def of_meshes(directory):
     """A sphere, a box and a torus, six times each, along their edges."""
     network = Architecture("C(4)-MP(0.5,1)-C(4)-MP(1,2)-C(4)-GMP-FC(3)")
-    recipe = changed(find("synthetic/ecc"), {"input.edges": "mesh", "input.resolution": 0.2, "input.radius": 0.4})
+    recipe = with_settings(find("synthetic/ecc"), {"input.edges": "mesh", "input.resolution": 0.2, "input.radius": 0.4})
     shapes = [mesh_of(shape) for shape in (BOX, SPHERE, TORUS)] * 6
     ys = torch.arange(len(shapes)) % 3
     examples = datasets.Examples("solids", ("box", "sphere", "torus"), shapes, ys, "solids")
@@ -79,8 +79,8 @@ def of_molecules(directory, kind):
         )
     header = ["smiles", "kind", "toxic", "soluble", "logS"]
     (directory / "table.csv").write_text("".join(",".join(map(str, row)) + "\n" for row in [header, *rows]))
-    found = own.read(directory / "table.csv", target=columns, folds=2)
-    changes = {"sparsifications": 1, "network": Architecture(f"C(4)-MP-C(5)-GAP-FC({len(found.parts[0].classes)})")}
+    found = user_data.read(directory / "table.csv", target=columns, folds=2)
+    changes = {"sparsifications": 1, "network": Architecture(f"C(4)-MP-C(5)-GAP-FC({len(found.train.classes)})")}
     figure = "mse" if kind == "regression" else "accuracy"
     epochs = [{figure if name == "accuracy" else name: value for name, value in epoch.items()} for epoch in EPOCHS]
     return made(directory, found.recipe.model_copy(update=changes), *found.parts, epochs)

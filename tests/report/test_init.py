@@ -40,7 +40,7 @@ def test_a_page_has_all_sections_and_a_sentence_for_every_figure(run, page):
 
 def test_the_figures_are_those_of_the_metrics(run, page):
     """Of one view: the mean over orientations of a cloud, the first sparsification of a graph."""
-    expected = evaluation.metrics(run.test.ys.numpy(), run.model.scores(run.test)[0].argmax(1), len(run.model.classes))
+    expected = evaluation.metrics(run.test.ys.numpy(), run.model.outputs_per_view(run.test)[0].argmax(1), len(run.model.classes))
 
     names = {"Accuracy": "accuracy", "Weighted F1": "f1", "Mean accuracy of classes": "class_accuracy"}
     for shown, name in names.items():
@@ -50,7 +50,7 @@ def test_the_figures_are_those_of_the_metrics(run, page):
 
 def test_votes_and_scores_stand_beside_one_look_where_there_are_several(graphs):
     page = read(write(graphs.directory, None, graphs.test))
-    views, y = graphs.model.scores(graphs.test), graphs.test.ys.numpy()
+    views, y = graphs.model.outputs_per_view(graphs.test), graphs.test.ys.numpy()
 
     accuracies = [views[0].argmax(1), evaluation.vote(views), evaluation.average_scores(views)]
 
@@ -77,8 +77,8 @@ def test_the_curves_are_those_of_the_log(page):
 
 
 def test_mistakes_are_shown_from_the_surest_on(run, page):
-    scores, y = np.mean(run.model.scores(run.test), axis=0), run.test.ys.numpy()
-    predicted = evaluation.vote(run.model.scores(run.test))
+    scores, y = np.mean(run.model.outputs_per_view(run.test), axis=0), run.test.ys.numpy()
+    predicted = evaluation.vote(run.model.outputs_per_view(run.test))
     sure = sorted((scores[i, predicted[i]] for i in range(len(y)) if predicted[i] != y[i]), reverse=True)
 
     shown = [caption for caption in page.captions if "taken for" in caption and "probability" in caption]
@@ -89,7 +89,7 @@ def test_mistakes_are_shown_from_the_surest_on(run, page):
 
 
 def test_without_a_mistake_the_page_says_so(clouds):
-    right = torch.from_numpy(evaluation.vote(clouds.model.scores(clouds.test)))
+    right = torch.from_numpy(evaluation.vote(clouds.model.outputs_per_view(clouds.test)))
 
     text = Contents(clouds.model, EPOCHS, replace(clouds.test, ys=right)).html()
 

@@ -27,13 +27,13 @@ def model_and_test(request):
 
 def test_a_model_that_was_saved_and_read_gives_the_same_scores(model_and_test, tmp_path):
     model, test = model_and_test
-    expected = model.scores(test)[0]
+    expected = model.outputs_per_view(test)[0]
 
     model.save(tmp_path / "model.safetensors")
     found = Model.load(tmp_path)
 
     assert found.classes == test.classes
-    np.testing.assert_array_equal(found.scores(test)[0], expected)
+    np.testing.assert_array_equal(found.outputs_per_view(test)[0], expected)
 
 
 def test_looks_are_the_clouds_turned(tmp_path):
@@ -41,7 +41,7 @@ def test_looks_are_the_clouds_turned(tmp_path):
     train, test = datasets.load("synthetic", train=6, test=6, points=100)
     model = Model.new(recipe, train, 0)
 
-    views = model.scores(test, views=3)
+    views = model.outputs_per_view(test, views=3)
 
     assert len(views) == 3
     assert not np.array_equal(views[0], views[1])  # the grid does not turn with the cloud
@@ -96,14 +96,14 @@ def graphs(tmp_path, monkeypatch):
 def test_a_model_of_graphs_that_was_saved_and_read_gives_the_same_scores(graphs, tmp_path):
     """Five views: one for each sparsification."""
     model, examples = graphs
-    expected = model.scores(examples)
+    expected = model.outputs_per_view(examples)
 
     model.save(tmp_path / "model.safetensors")
     found = Model.load(tmp_path)
 
     assert (found.widths, found.classes) == ((4, (4, 1)), ("0", "1"))
     assert len(expected) == 5
-    np.testing.assert_array_equal(found.scores(examples), expected)
+    np.testing.assert_array_equal(found.outputs_per_view(examples), expected)
     assert not np.array_equal(expected[0], expected[1])
 
 
@@ -121,4 +121,4 @@ def test_a_graph_has_no_more_looks_than_sparsifications(graphs):
     with refused(
         "a graph has 5 sparsifications to look at in nci1/ecc: got 6 views. Ask for at most as many.", DataError
     ):
-        model.scores(examples, views=6)
+        model.outputs_per_view(examples, views=6)

@@ -93,7 +93,7 @@ def test_a_file_of_the_first_format_still_tells_shapes_apart():
     model = Model.load(CLOUDS)
     _, test = synthetic.load(**model.recipe.options)
 
-    (scores,) = model.scores(test)
+    (scores,) = model.outputs_per_view(test)
 
     assert scores.shape == (6, 6)
     np.testing.assert_allclose(scores.sum(1), 1, rtol=1e-6)

@@ -101,7 +101,7 @@ def test_probabilities_are_those_of_the_model_and_looks_are_averaged(clouds: Pat
     """Section 4.2: the scores of several orientations."""
     model = Model.load(CLOUDS)
     points = torch.from_numpy(np.load(clouds / "0.npy"))
-    views = model.scores([(Cloud(points[:, :3], points[:, 3:]), 0)], views=3)
+    views = model.outputs_per_view([(Cloud(points[:, :3], points[:, 3:]), 0)], views=3)
 
     result = predict(CLOUDS, clouds / "0.npy", "--views", 3, "--every", "--json")
 

@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from edgecond.errors import RecipeError
-from edgecond.runs.recipe import changed, find, read, recipes, spelled, varied, written
+from edgecond.runs.recipe import with_settings, find, read, recipes, format_settings, experiment, written
 
 BASE = """
 [base]
@@ -173,7 +173,7 @@ def test_an_unknown_row_suggests_known_ones():
 
 
 def test_settings_are_changed_by_their_dotted_names():
-    recipe = changed(find("nci1/ecc"), {"train.learning_rate": 0.05, "hidden": [32, 32], "network": "C(4)-GAP-FC(2)"})
+    recipe = with_settings(find("nci1/ecc"), {"train.learning_rate": 0.05, "hidden": [32, 32], "network": "C(4)-GAP-FC(2)"})
 
     assert (recipe.train.learning_rate, recipe.hidden, str(recipe.network)) == (0.05, (32, 32), "C(4)-GAP-FC(2)")
     assert recipe.train.drops == find("nci1/ecc").train.drops
@@ -181,25 +181,25 @@ def test_settings_are_changed_by_their_dotted_names():
 
 def test_an_experiment_is_called_by_its_row_and_by_what_differs():
     row = find("nci1/ecc")
-    found = varied(row, {"train.momentum": 0, "labels": "given+1/deg", "hidden": [32, 16]})
+    found = experiment(row, {"train.momentum": 0, "labels": "given+1/deg", "hidden": [32, 16]})
 
     assert found.name == "nci1/ecc/hidden=[32,16],labels=given+1%2Fdeg,train.momentum=0.0"
     assert (found.train.momentum, found.labels, found.hidden) == (0.0, "given+1/deg", (32, 16))
     assert found.paper == ()
-    assert varied(row, {"train.momentum": 0}).name == varied(row, {"train.momentum": 0.0}).name
-    assert varied(row, {}) == row
+    assert experiment(row, {"train.momentum": 0}).name == experiment(row, {"train.momentum": 0.0}).name
+    assert experiment(row, {}) == row
 
 
 def test_settings_are_shown_as_they_are_set():
     """What `edgecond show` prints of a row is what `--set` takes, and sets the row to what it is."""
     for recipe in recipes().values():
-        said = spelled(recipe)
+        said = format_recipe.settings()
         given = [f"{name}={value}" for name, value in said.items() if name not in ("name", "dataset", "task")]
 
         assert changed(recipe, written(given)) == recipe
 
-    assert spelled(find("nci1/identity"))["train.drops"] == "[25, 35, 45]"
-    assert spelled(find("nci1/identity"))["identity"] == "true"
+    assert format_settings(find("nci1/identity"))["train.drops"] == "[25, 35, 45]"
+    assert format_settings(find("nci1/identity"))["identity"] == "true"
 
 
 @pytest.mark.parametrize(
@@ -215,7 +215,7 @@ def test_settings_are_shown_as_they_are_set():
 )
 def test_a_change_that_cannot_be_made_gives_a_sentence(changes, sentence):
     with pytest.raises(RecipeError) as caught:
-        changed(find("nci1/ecc"), changes)
+        with_settings(find("nci1/ecc"), changes)
     assert sentence in str(caught.value)
 
 
@@ -223,4 +223,4 @@ def test_a_setting_without_a_value_gives_a_sentence():
     with pytest.raises(
         RecipeError, match=r"a setting is written NAME=VALUE, as train\.learning_rate=0\.05: got 'epochs'\.$"
     ):
-        written(["epochs"])
+        parse_settings(["epochs"])

@@ -13,7 +13,7 @@ from edgecond.errors import CheckpointError
 from edgecond.nn import checkpoint
 from edgecond.nn.checkpoint import load_checkpoint, save_checkpoint
 from edgecond.runs.model import Model
-from edgecond.runs.recipe import changed, find, read
+from edgecond.runs.recipe import with_settings, find, read
 from edgecond.runs.run import Interrupted, reproduce, train
 from tests.sentences import refused
 

@@ -1,4 +1,4 @@
-"""The command `edgecond` itself, to which the verbs of the other modules belong."""
+"""The command `edgecond`, which the verbs of the other modules belong to."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _version(asked: bool) -> None:
 @app.callback()
 def edgecond(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and leave.")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
     """Edge-conditioned convolution on graphs and point clouds."""

@@ -1,17 +1,20 @@
-"""What people see of a run in a terminal: progress, figures, confusion; and how they stop it."""
+"""What people see in a terminal: errors, progress and tables; and how they stop a run."""
 
 from __future__ import annotations
 
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TYPE_CHECKING
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from edgecond.errors import EdgecondError
+from edgecond.notation import NotationError
 
 if TYPE_CHECKING:
     from edgecond.nn.training import Step
@@ -23,28 +26,26 @@ Say = Callable[[str, int, int], None]  # what, done, of all
 
 @contextmanager
 def users_errors() -> Iterator[None]:
-    """Print an error of our own as the sentence it is, without a traceback, and leave with status 2."""
+    """Print an error of edgecond as a sentence without a traceback, and exit with status 2."""
     try:
         yield
-    except Exception as error:
-        if not type(error).__module__.startswith("edgecond."):
-            raise
+    except (EdgecondError, NotationError) as error:
         typer.echo(error, err=True)
         raise typer.Exit(2) from None
 
 
 @contextmanager
 def until_asked_to_stop(then: Callable[[int], object] = lambda kind: None) -> Iterator[list[int]]:
-    """A list that is no longer empty once SIGINT or SIGTERM came; `then` is called with it."""
-    asked: list[int] = []
+    """Yield a list that fills when SIGINT or SIGTERM comes; `then` is called with the signal."""
+    signals: list[int] = []
 
     def remember(kind: int, _: object) -> None:
-        asked.append(kind)
+        signals.append(kind)
         then(kind)
 
     before = {kind: signal.signal(kind, remember) for kind in (signal.SIGINT, signal.SIGTERM)}
     try:
-        yield asked
+        yield signals
     finally:
         for kind, handler in before.items():
             signal.signal(kind, handler)
@@ -52,9 +53,9 @@ def until_asked_to_stop(then: Callable[[int], object] = lambda kind: None) -> It
 
 @contextmanager
 def progress(name: str, seen: bool = True) -> Iterator[tuple[Tell, Count]]:
-    """What to call after each step of a run, and after each of the graphs that it coarsens first.
+    """Yield what to call after each step of a run, and after each pyramid that is computed before.
 
-    A bar with loss, rate and time left; plain lines when this is not a terminal, nothing if not seen.
+    Shows a bar with loss, learning rate and remaining time; lines if this is not a terminal, nothing if not `seen`.
     """
     if not seen:
         yield lambda *_: None, lambda *_: None
@@ -76,9 +77,9 @@ def progress(name: str, seen: bool = True) -> Iterator[tuple[Tell, Count]]:
 
 @contextmanager
 def counting(name: str, seen: bool = True) -> Iterator[Callable[[int, int | None], None]]:
-    """What to call with how many are done, and of how many if that is known; stdout is left to the results.
+    """Yield what to call with the number of examples done, and of all if it is known; stdout is left to the results.
 
-    A bar on stderr if that is a terminal, a line from time to time otherwise, nothing if not seen.
+    Shows a bar on stderr if that is a terminal, a line from time to time otherwise, nothing if not `seen`.
     """
     err = Console(stderr=True)
     if not seen or not err.is_terminal:
@@ -111,7 +112,7 @@ def _lines(name: str, every: float = 30.0) -> Say:
     def say(what: str, done: int, total: int) -> None:
         nonlocal last, first, before, start
         now = time.monotonic()
-        if done < before:  # the first that is done: of all, of the steps after the pyramids, or of another run
+        if done < before:  # the first call, the first step after the pyramids, or another run
             first, start = done, now
         before = done
         if now - last > every or done == total:
@@ -123,27 +124,17 @@ def _lines(name: str, every: float = 30.0) -> Say:
 
 
 def _of(say: Say) -> tuple[Tell, Count]:
-    """What tells of steps and of pyramids, from what says how much is done of how much."""
+    """Return what reports steps and pyramids, given what shows a text and how much is done."""
 
-    def tell(step: Step, batches: int, epochs: int) -> None:
-        what = f"epoch {step.epoch + 1}/{epochs}, loss {step.loss:.3f}, rate {step.learning_rate:g}"
+    def show_step(step: Step, batches: int, epochs: int) -> None:
+        what = f"epoch {step.epoch + 1}/{epochs}, loss {step.loss:.3f}, learning rate {step.learning_rate:g}"
         say(what, step.epoch * batches + step.batch + 1, epochs * batches)
 
-    return tell, lambda done, total: say(f"pyramid {done}/{total}", done, total)
-
-
-def percentages(figures: Mapping[str, float]) -> str:
-    """Figures by name, in per cent."""
-    return ", ".join(f"{name} {100 * value:.2f}" for name, value in figures.items())
-
-
-def quantities(figures: Mapping[str, float]) -> str:
-    """Figures by name, as they are."""
-    return ", ".join(f"{name} {value:.4g}" for name, value in figures.items())
+    return show_step, lambda done, total: say(f"pyramid {done}/{total}", done, total)
 
 
 def print_table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Columns as wide as they need be, in lines that end where the terminal does."""
+    """Print a table with aligned columns, cut at the width of the terminal."""
     widths = [max(map(len, column)) for column in zip(headers, *rows, strict=True)]
     padded = [map(str.ljust, row, widths) for row in (headers, *rows)]
     lines = ["  ".join(row).rstrip() for row in padded]
@@ -153,11 +144,11 @@ def print_table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 
 def confusion_table(table: Any, classes: Sequence[str]) -> None:
-    """Which classes are taken for which: a row for each true class, with how many of it were found."""
+    """Print a confusion matrix: a row per class, a column per predicted class, and the recall of each class."""
     numbers = [str(number) for number in range(len(classes))]
     named = [name if name == number else f"{number} {name}" for name, number in zip(classes, numbers, strict=True)]
     rows = [
         [name, *(str(int(count)) if count else "·" for count in row), f"{100 * row[i] / max(1, row.sum()):.0f} %"]
         for i, (name, row) in enumerate(zip(named, table, strict=True))
     ]
-    print_table(["true \\ taken for", *numbers, "found"], rows)
+    print_table(["class \\ predicted", *numbers, "recall"], rows)

@@ -1,103 +1,134 @@
-"""How the verbs run what takes long: watched, stopped when asked, folds one after the other or side by side."""
+"""What several verbs share: common options, long runs that can be watched and stopped, and folds in parallel."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Annotated, Any, TYPE_CHECKING, TypeVar
 
 import typer
 
-from edgecond.cli.console import confusion_table, percentages, progress, quantities, until_asked_to_stop, users_errors
+from edgecond.cli.console import confusion_table, progress, until_asked_to_stop, users_errors
 
 if TYPE_CHECKING:
+    from edgecond.data.kinds import LabelledExamples
     from edgecond.nn.training import Step
-    from edgecond.runs.model import Learnable, Model
+    from edgecond.runs.model import Model
     from edgecond.runs.recipe import Recipe
 
 T = TypeVar("T")
-Changes = Annotated[
+Settings = Annotated[
     list[str] | None, typer.Option("--set", help="Another setting, as train.learning_rate=0.05; may be repeated.")
 ]
+Moved = Annotated[Path | None, typer.Option("--data", help="Where your data are now, if they were moved.")]
+Seeds = Annotated[list[int] | None, typer.Option(help="Random seed; may be repeated.")]
+Jobs = Annotated[int, typer.Option(min=1, help="Number of folds to run in parallel, one thread each.")]
+Epochs = Annotated[int | None, typer.Option(min=1, help="Number of epochs instead of the paper's.")]
+Workers = Annotated[int, typer.Option(min=0, help="Number of processes that build batches ahead.")]
+Resume = Annotated[bool, typer.Option("--resume/--restart", help="Resume a run that was stopped, or start again.")]
+Runs = Annotated[Path, typer.Option(help="Directory of checkpoints.")]
+Results = Annotated[Path, typer.Option(help="Directory of records.")]
 
 
-def watched(name: str, work: Callable[..., T], *given: Any, **options: Any) -> T:
-    """What `work` returns, which is observed by a bar and by whoever asks it to stop."""
+def watched(name: str, work: Callable[..., T], *args: Any, **options: Any) -> T:
+    """Return what `work` returns, with a progress bar, and stop it when asked to."""
     from edgecond.nn import parallel
     from edgecond.runs.run import Interrupted
 
     first = parallel.rank() == 0
-    with users_errors(), until_asked_to_stop() as asked, progress(name, seen=first) as (tell, count):
+    with users_errors(), until_asked_to_stop() as signals, progress(name, seen=first) as (show_step, show_pyramids):
 
         def observe(step: Step, batches: int, epochs: int) -> bool:
-            tell(step, batches, epochs)
-            return not asked
+            show_step(step, batches, epochs)
+            return not signals
 
         try:
-            return work(*given, observe=observe, progress=count, **options)
+            return work(*args, observe=observe, progress=show_pyramids, **options)
         except Interrupted as stopped:
             typer.echo(f"{name}: {stopped}")
             raise typer.Exit(130) from None
 
 
-def tell_how_good(model: Model, test: Learnable, views: int | None = None) -> None:
-    """Figures of a model on test examples; of classes, which are taken for which.
-
-    The authors' own F1 is told where the paper gives it: for Sydney.
-    """
-    from edgecond.nn import evaluation
+def print_evaluation(model: Model, test: LabelledExamples, views: int | None = None) -> None:
+    """Print the metrics of a model on its test set and, where there are classes, the confusion matrix."""
+    from edgecond.data import datasets
 
     with users_errors():
-        scores, y = model.scores(test, views), test.ys.numpy()
-        figures = model.figures_of(scores, y)
-    if model.recipe.dataset != "sydney":
-        figures = {name: value for name, value in figures.items() if not name.startswith("f1_legacy")}
-    if model.recipe.task in ("classification", "segmentation"):
-        confusion_table(evaluation.confusion(y, evaluation.vote(scores), len(test.classes)), test.classes)
-    told = percentages(figures) if model.recipe.task != "regression" else quantities(figures)
-    typer.echo(f"{len(test)} test examples: {told}")
+        outputs, y = model.outputs_per_view(test, views), test.ys.numpy()
+        metrics = model.metrics(outputs, y)
+    hidden = {"f1_legacy"} - set(datasets.extra_metrics(model.recipe.dataset))
+    shown = {name: value for name, value in metrics.items() if not any(name.startswith(part) for part in hidden)}
+    confusion = model.task.confusion(y, outputs)
+    if confusion is not None:
+        confusion_table(confusion, test.classes)
+    typer.echo(f"{len(test)} test examples: {model.task.written(shown)}")
 
 
-def folds(
+def load_test_set(run: Path, model: Model, moved: Path | None = None, fold: int | None = None) -> LabelledExamples:
+    """Return the test set of a run: of a data set, or of user data."""
+    from edgecond.data import datasets
+    from edgecond.runs.source import read_test_set
+
+    recipe, number = model.recipe, model.about.get("fold", 0) if fold is None else fold
+    if recipe.dataset in datasets.names():
+        return datasets.load(recipe.dataset, number, **recipe.options)[1]
+    return read_test_set(run, model, moved=moved, fold=number)
+
+
+def run_folds(
     command: list[str],
     recipe: Recipe,
     work: Callable[..., dict[str, Any]],
     wanted: Sequence[tuple[int, int]],
     jobs: int,
     resume: bool,
-    told: Sequence[str],
+    metrics: Sequence[str],
     options: dict[str, Any],
 ) -> None:
-    """Folds and seeds one after the other, or side by side in processes of their own that run the same command."""
+    """Run folds and seeds one after the other, or in parallel in processes that run the same command.
+
+    Args:
+        command: The verb and its arguments.
+        recipe: The row.
+        work: Trains and tests one fold, and returns its record.
+        wanted: Pairs of fold and seed.
+        jobs: Number of processes.
+        resume: Whether a run that was stopped is resumed.
+        metrics: Names of the metrics to print.
+        options: Options of the command, by name.
+    """
     if jobs > 1 and len(wanted) > 1:
-        prepare(recipe)
+        precompute(recipe)
         given = [f"--{name}={value}" for name, value in options.items() if value is not None]
-        raise typer.Exit(side_by_side([*command, "--resume" if resume else "--restart", *given], wanted, jobs))
+        raise typer.Exit(in_parallel([*command, "--resume" if resume else "--restart", *given], wanted, jobs))
 
     from edgecond.nn import parallel
+    from edgecond.nn.tasks import find
 
     with parallel.processes():
         for fold, seed in wanted:
             name = f"{' '.join(command[1:])} fold {fold} seed {seed}"
             record = watched(name, work, fold, seed, restart=not resume, **options)
-            if parallel.rank() == 0:
-                figures = record["metrics"]  # an experiment may look once where its row has votes
-                typer.echo(f"{name}: {percentages({metric: figures[metric] for metric in told if metric in figures})}")
+            if parallel.rank() == 0:  # an experiment may have one view where its row has votes
+                known = {metric: record["metrics"][metric] for metric in metrics if metric in record["metrics"]}
+                typer.echo(f"{name}: {find(recipe.task).written(known)}")
 
 
-def prepare(recipe: Recipe) -> None:
-    """The pyramids of graphs, which all folds share."""
-    if recipe.input is None:
-        from edgecond.data import datasets
-        from edgecond.runs.preparation import preparation
+def precompute(recipe: Recipe) -> None:
+    """Compute the pyramids that all folds share, if there are such."""
+    from edgecond.data import datasets
+    from edgecond.runs.model import kind_for, sample_settings
 
+    kind = kind_for(recipe)
+    if kind.precomputes:
         with users_errors(), progress(recipe.dataset) as (_, count):
             examples, _ = datasets.load(recipe.dataset, **recipe.options)
-            preparation(recipe, examples, count).training(examples, 0)
+            kind.prepare(sample_settings(recipe), examples, progress=count).training(examples, 0)
 
 
-def side_by_side(command: Sequence[str], wanted: Sequence[tuple[int, int]], jobs: int) -> int:
-    """Each fold in a process of its own, `jobs` at a time, until one fails or is stopped; the first bad status."""
+def in_parallel(command: Sequence[str], wanted: Sequence[tuple[int, int]], jobs: int) -> int:
+    """Run each fold in a process of its own, `jobs` at a time, until one fails or is stopped; return its status."""
     import subprocess
     import sys
     import time
@@ -109,9 +140,9 @@ def side_by_side(command: Sequence[str], wanted: Sequence[tuple[int, int]], jobs
         for process in running:
             process.send_signal(kind)
 
-    with until_asked_to_stop(pass_on) as asked:
-        while running or (waiting and not status and not asked):
-            while waiting and len(running) < jobs and not status and not asked:
+    with until_asked_to_stop(pass_on) as signals:
+        while running or (waiting and not status and not signals):
+            while waiting and len(running) < jobs and not status and not signals:
                 fold, seed = waiting.pop(0)
                 one = [sys.executable, "-m", "edgecond", *command, f"--fold={fold}", f"--seed={seed}"]
                 running.append(subprocess.Popen(one, env={**os.environ, "OMP_NUM_THREADS": "1"}))

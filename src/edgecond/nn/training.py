@@ -11,9 +11,10 @@ from typing import Any, Protocol
 import torch
 from torch import nn, Tensor
 
+from edgecond.errors import EdgecondError
 from edgecond.graph import Sample
 from edgecond.nn import parallel
-from edgecond.nn.objective import Objective, ONE_CLASS
+from edgecond.nn.tasks import Classification, Task
 
 
 class Batches(Protocol):
@@ -69,7 +70,7 @@ class Step:
     last: bool
 
 
-class NonFiniteLossError(ArithmeticError):
+class NonFiniteLossError(EdgecondError, ArithmeticError):
     """The loss became infinite or not a number."""
 
 
@@ -95,7 +96,7 @@ class Training:
     seed: int = 0
     epoch: int = 0
     batch: int = 0
-    objective: Objective = ONE_CLASS
+    objective: Task = field(default_factory=Classification)
     optimizer: torch.optim.SGD = field(init=False)
     _joined: nn.Module = field(init=False, repr=False)
 
@@ -144,7 +145,7 @@ class Training:
         sample = sample.to(device)
         with seeded(mix(self.seed, epoch, batch), device):
             scores = self._joined(sample.x, sample.pyramid)
-        losses, *others = self.objective.measure(scores, sample.y)
+        losses, *others = self.objective.loss(scores, sample.y)
         summed, weight, figure, count = parallel.total(torch.stack([losses.detach(), *others])).tolist()
         weight = weight or 1.0  # a batch of which nothing is known teaches nothing
         if not math.isfinite(summed):

@@ -56,7 +56,7 @@ def assess(
         tell: Called with a line for each network that was validated.
         options: Of `experiment.reproduce`. The record is that of the row `fair/DATASET/selected`.
     """
-    from edgecond.runs.run import reproduce
+    from edgecond.paper.records import reproduce
 
     found = {}
     for row in ROWS[dataset]:

@@ -46,9 +46,8 @@ class Entry:
         return stdev(self.folds) if len(self.folds) > 1 else None
 
     def written(self, number: float) -> str:
-        """A number in per cent, with as many decimals as the paper gives its own; those of graphs have two."""
-        decimals = 1 if round(self.paper, 3) == self.paper and self.recipe.input is not None else 2
-        return f"{100 * number:.{decimals}f}"
+        """A number in per cent, with as many decimals as the paper's numbers of this row have."""
+        return f"{100 * number:.{self.recipe.decimals}f}"
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""One page for one run: curves, figures, mistakes, pyramid, filters, and how it was made, in a single HTML file."""
+"""A page about a run in a single HTML file: learning curves, metrics, mistakes, pyramid, filters and settings."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import json
 from pathlib import Path
 
 from edgecond.data import datasets
+from edgecond.data.kinds import LabelledExamples
 from edgecond.files import whole
 from edgecond.report.contents import Contents
 from edgecond.report.page import plotly_script, ReportError
-from edgecond.runs.model import Learnable, Model
+from edgecond.runs.model import Model
 from edgecond.runs.run import with_present_names
 
 __all__ = ["FILE", "LOG", "ReportError", "write"]
@@ -18,13 +19,13 @@ FILE = "report.html"
 LOG = "log.jsonl"
 
 
-def write(run: Path, out: Path | None = None, test: Learnable | None = None) -> Path:
-    """Write the report of a run, and say where it is.
+def write(run: Path, out: Path | None = None, test: LabelledExamples | None = None) -> Path:
+    """Write the report of a run, and return its path.
 
     Args:
-        run: The directory of the run, with its model and the log of its epochs.
+        run: Directory of the run, with its model and the log of its epochs.
         out: The file to write; `report.html` in that directory by default.
-        test: Examples to test on instead of those that the model's recipe names.
+        test: Test set instead of the one that the model's recipe names.
     """
     plotly_script()  # before anything that takes long
     model, epochs = Model.load(run), history(run)
@@ -37,17 +38,17 @@ def write(run: Path, out: Path | None = None, test: Learnable | None = None) -> 
 
 
 def history(run: Path) -> list[dict[str, float]]:
-    """The figures of each epoch, from the log of a run."""
+    """Return the metrics of each epoch, from the log of a run."""
     path = run / LOG
     try:
         epochs = with_present_names([json.loads(line) for line in path.read_text("utf-8").splitlines()])
     except (FileNotFoundError, NotADirectoryError):
         raise ReportError(
-            f"a run has a log of its epochs, {path}: there is none. Name the directory that `edgecond train` wrote to."
+            f"a run must have a log of its epochs, {path}: there is none. Name a directory that `edgecond train` wrote."
         ) from None
     except (OSError, ValueError) as error:
         raise ReportError(f"{path} must be a line of JSON for each epoch: it cannot be read ({error}).") from error
     needed = {"epoch", "loss", "learning_rate"}
     if not epochs or not all(isinstance(epoch, dict) and needed <= epoch.keys() for epoch in epochs):
-        raise ReportError(f"{path} must give epoch, loss and learning rate of at least one epoch, and of each.")
+        raise ReportError(f"{path} must have epoch, loss and learning rate of at least one epoch, and of each.")
     return epochs

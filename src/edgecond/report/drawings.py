@@ -11,11 +11,14 @@ from jaxtyping import Float, Int
 from numpy import ndarray as Array
 
 from edgecond.data.graphs import Graphs
+from edgecond.data.kinds.pictures import GraphPicture, MoleculePicture, Picture
 from edgecond.data.pyramid import Level, Levels
 from edgecond.graph import Cloud, Pyramid
 from edgecond.graph.mesh import Mesh
 from edgecond.report.figures import ACCENT, evenly, Figure, GREY, margin, numbers, Panel, plain, POINTS, SIGNAL
+from edgecond.report.figures import Picture as Svg
 from edgecond.report.layout import nearby, spread, undirected
+from edgecond.report.molecules import molecule
 
 LINES = 3_000
 """Edges of a level that are drawn at most, chosen evenly."""
@@ -50,14 +53,41 @@ COLOURS = (
 )
 
 
-def cloud(seen: Cloud) -> Figure:
-    """The points of a cloud, coloured by the first channel of its signal; the faces of a mesh that has depth
-    and not too many of them.
-    """
-    if isinstance(seen, Mesh) and len(seen.faces) <= FACES and np.ptp(seen.positions[:, 2].numpy()) > 0:
-        return _plot([_faces(seen)])
-    chosen = evenly(len(seen), POINTS)
-    return _plot([_points(seen.positions.numpy()[chosen], seen.signal.numpy()[chosen, :1])])
+def drawn(picture: Picture, caption: str) -> Panel | Svg:
+    """Draw an example."""
+    match picture:
+        case Cloud():
+            return Panel(cloud(picture), caption)
+        case MoleculePicture():
+            return Svg(molecule(picture.smiles), caption)
+        case GraphPicture():
+            return Panel(graph(picture.graphs, picture.number), caption)
+
+
+def legend(picture: Picture) -> str:
+    """Return how to read the drawing of an example."""
+    match picture:
+        case Mesh():
+            return "Meshes can be rotated."
+        case Cloud():
+            return "Colour is the signal, or the height where that is constant; clouds with depth can be rotated."
+        case MoleculePicture():
+            return "Atoms without a symbol are carbon."
+        case GraphPicture():
+            return _graph_legend(picture.graphs.edge_values.tolist())
+
+
+def levels(pyramid: Levels | Pyramid) -> list[Panel]:
+    """Draw the levels of a pyramid, of a cloud or of a general graph."""
+    return cloud_levels(pyramid) if isinstance(pyramid, Levels) else graph_levels(pyramid)
+
+
+def cloud(cloud: Cloud) -> Figure:
+    """Draw the points of a cloud, coloured by the first channel of its signal, or the faces of a mesh with depth."""
+    if isinstance(cloud, Mesh) and len(cloud.faces) <= FACES and np.ptp(cloud.positions[:, 2].numpy()) > 0:
+        return _plot([_faces(cloud)])
+    chosen = evenly(len(cloud), POINTS)
+    return _plot([_points(cloud.positions.numpy()[chosen], cloud.signal.numpy()[chosen, :1])])
 
 
 def cloud_levels(levels: Levels) -> list[Panel]:
@@ -121,8 +151,7 @@ def graph_levels(pyramid: Pyramid) -> list[Panel]:
     return found
 
 
-def legend(edge_values: Sequence[object]) -> str:
-    """How to read the drawing of a graph."""
+def _graph_legend(edge_values: Sequence[object]) -> str:
     lines = [f"{label} {DASHED[dash]}" for label, dash in zip(edge_values, cycle(DASHES), strict=False)]
     edges = f" Edge labels: {', '.join(lines)}." if lines else ""
     return f"The colour of a vertex is its label, and so is the number on it.{edges}"

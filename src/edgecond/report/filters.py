@@ -7,25 +7,21 @@ from collections.abc import Sequence
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from numpy import ndarray as Array
 from torch import Tensor
 
-from edgecond.data.graphs import GraphExamples
+from edgecond.data.kinds.pictures import CommonLabels, FilterLabels, OffsetLabels
 from edgecond.data.labels import label_offsets
 from edgecond.data.samples.clouds import Builder
-from edgecond.graph import Labels
 from edgecond.nn.layers import ECConv
 from edgecond.report.figures import images, matrix, numbers, Panel
 from edgecond.runs.model import Model
-from edgecond.runs.preparation import CloudPreparation
 
 SHOWN = 16
 """Pairs of channels that are shown at most: the strongest. The paper shows all 16 of C(16)."""
 FINE = 41
 """Samples along a side of the fine grid: steps of 0.1 where offsets reach from -2 to 2, as in the paper."""
-MATRICES = 6
-"""Categorical labels that are shown at most: the most common."""
 
 
 def theta(model: Model, labels: Float[Tensor, "u s"]) -> Float[Array, "u d_out d_in"]:
@@ -35,12 +31,22 @@ def theta(model: Model, labels: Float[Tensor, "u s"]) -> Float[Array, "u d_out d
         return first.filters(labels).view(-1, first.d_out, first.d_in).numpy()
 
 
-def panels(model: Model, examples: GraphExamples | object) -> list[Panel]:
-    """Images of the filters: of clouds on a slice through the offsets, of graphs by the labels of some examples."""
-    if isinstance(model.preparation, CloudPreparation):
-        return _over_offsets(model, model.preparation.builder)
-    assert isinstance(examples, GraphExamples)
-    return _per_label(model, examples)
+def panels(model: Model, labels: FilterLabels) -> tuple[str, list[Panel]]:
+    """Return a sentence and images of the filters: on a slice through the offsets, or for each of some labels."""
+    match labels:
+        case OffsetLabels(builder):
+            lead = (
+                "The filters that the filter network F of the first layer generates from edge labels. Red weights are "
+                "positive, blue ones negative. The number above an image is the output channel, or input → output "
+                "where there are several inputs."
+            )
+            return lead, _over_offsets(model, builder)
+        case CommonLabels():
+            lead = (
+                "The filter that the filter network F of the first layer generates from each of the most common edge "
+                "labels. Red weights are positive, blue ones negative."
+            )
+            return lead, _per_label(model, labels)
 
 
 def slice_of(builder: Builder, side: int) -> tuple[Float[Array, " side"], Float[Tensor, "side*side 3"]]:
@@ -104,36 +110,12 @@ def _of_all(shown: int, count: int) -> str:
     return f"all {count} pairs of channels" if shown == count else f"the strongest {shown} of {count} pairs of channels"
 
 
-def _per_label(model: Model, examples: GraphExamples) -> list[Panel]:
-    few = examples.take(range(min(len(examples), 64)))
-    source = model.preparation.view(few, 0, 1)
-    labels = source.sample(range(len(few)), 0).pyramid.graphs[0].labels
-    rows, counts = common(labels)
-    filters = theta(model, rows)
-    shown = []
-    for row, count, one in zip(rows.tolist(), counts.tolist(), filters, strict=True):
-        name = label_name(row, examples)
-        share = f"{100 * count / len(labels):.3g} % of the edges"
-        shown.append(Panel(matrix(one, _limit([filters])), f"{name}: {share}.", 0.9))
-    return shown
-
-
-def common(labels: Labels) -> tuple[Float[Tensor, "u s"], Int[Tensor, " u"]]:
-    """The most common labels, and the number of edges that have each."""
-    rows, counts = torch.unique(labels.per_edge(labels.values), dim=0, return_counts=True)
-    order = torch.argsort(counts, descending=True, stable=True)[:MATRICES]
-    return rows[order], counts[order]
-
-
-def label_name(row: Sequence[float], examples: GraphExamples) -> str:
-    """What people call a label: the category of its one-hot part, and the degrees that may follow."""
-    graphs = examples.graphs
-    if len(row) < graphs.s:
-        return "All edges"
-    values = graphs.edge_values.tolist()
-    names = [*([f"Edge label {value}" for value in values] or ["Edges"]), "Self-connection"]
-    degrees = [f"{number:.3g}" for number in row[graphs.s :]]
-    return names[int(np.argmax(row[: graphs.s]))] + (f" with L_deg {' and '.join(degrees)}" if degrees else "")
+def _per_label(model: Model, labels: CommonLabels) -> list[Panel]:
+    filters = theta(model, labels.values)
+    return [
+        Panel(matrix(one, _limit([filters])), f"{name}: {100 * share:.3g} % of the edges.", 0.9)
+        for one, name, share in zip(filters, labels.names, labels.shares.tolist(), strict=True)
+    ]
 
 
 def _limit(filters: Sequence[Array]) -> float:

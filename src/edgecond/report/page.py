@@ -8,10 +8,11 @@ from collections.abc import Iterable, Sequence
 from importlib.resources import files
 from string import Template
 
+from edgecond.errors import EdgecondError
 from edgecond.report.figures import Panel, Picture
 
 
-class ReportError(Exception):
+class ReportError(EdgecondError):
     """A report that cannot be written."""
 
 

@@ -1,10 +1,10 @@
-"""A trained network with all that it takes to use it, in one file: classes, preprocessing, network and versions."""
+"""A trained network with all that it takes to use it, in one file: classes, preparation, network and versions."""
 
 from __future__ import annotations
 
 import platform
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -15,72 +15,95 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, PositiveInt
 from torch import Tensor
 
-from edgecond.data.examples import Examples, PointExamples
-from edgecond.data.graphs import GraphExamples
+from edgecond.data.kinds import check_rows, Kind, kind_of, LabelledExamples, Learned, listed
+from edgecond.data.preparation import no_progress, Preparation, Progress, SampleSettings
 from edgecond.data.samples import Batches
 from edgecond.errors import CheckpointError, DataError, RecipeError
-from edgecond.graph import Cloud, Sample
-from edgecond.nn import evaluation
+from edgecond.graph import Sample
+from edgecond.nn import evaluation, tasks
 from edgecond.nn.checkpoint import load_checkpoint, save_checkpoint
 from edgecond.nn.network import Network
-from edgecond.nn.objective import balanced, Objective, OneClass, Quantities, standardised, YesOrNo
+from edgecond.nn.tasks import Outputs, Task
 from edgecond.nn.training import seeded
 from edgecond.notation import FC
-from edgecond.runs.preparation import GraphPreparation, Preparation, preparation, Progress, restored, unseen
-from edgecond.runs.recipe import first_fault, Recipe
+from edgecond.runs.recipe import Augment, first_error, Recipe
 
 FILE = "model.safetensors"
-SHOWN = 10  # classes in a sentence
-OWN = {
-    "folder": "clouds or meshes",
-    "smiles": "molecules",
-    "tu": "graphs in TU files",
-    "batch": "graphs of a batch",
-}
-"""What a recipe calls data of one's own, and what they are."""
-Learnable = Examples | PointExamples | GraphExamples
+SHOWN = 10  # classes in a message
+Widths = tuple[int, tuple[int, ...]]  # of the input signal, and of the labels at each level
 
 
 def versions() -> dict[str, str]:
-    """Of what a figure or a file was made with."""
+    """Return the versions of Python and of the packages that a result depends on."""
     packages = ("edgecond", "torch", "numpy", "scipy")
     return {"python": platform.python_version(), **{package: version(package) for package in packages}}
 
 
+def kind_for(recipe: Recipe) -> Kind:
+    """Return the kind of data that a recipe is for."""
+    return kind_of(recipe.dataset, None if recipe.input is None else recipe.input.edges)
+
+
+def sample_settings(recipe: Recipe) -> SampleSettings:
+    """Unpack the settings that make samples."""
+    return SampleSettings(
+        name=recipe.name,
+        network=recipe.network,
+        labels=recipe.labels,
+        resolution=None if recipe.input is None else recipe.input.resolution,
+        radius=None if recipe.input is None else recipe.input.radius,
+        radius_scale=recipe.radius_scale,
+        augment={} if recipe.augment == Augment() else recipe.augment.model_dump(),
+        orientations=recipe.orientations,
+        sparsifications=recipe.sparsifications,
+        tries=recipe.tries,
+        attributes=recipe.attributes,
+        standardised=recipe.standardised,
+        options=recipe.options,
+    )
+
+
 @dataclass(frozen=True, eq=False)
 class Model:
-    """A network, what makes samples for it, and what its scores mean.
+    """A network, what makes samples for it, and what its outputs mean.
 
     Attributes:
-        recipe: How samples and network are made.
-        classes: Name of each class.
-        widths: Of the input signal, and of the labels at each level.
+        recipe: Settings of samples, network and training.
+        classes: Name of each class, or of each target.
+        widths: Width of the input signal, and of the labels at each level.
+        kind: Kind of data that it takes.
         preparation: Makes samples of examples.
-        network: Scores the classes of samples.
-        objective: What it learns, and what its scores mean.
+        network: The network.
+        task: What it predicts.
         about: How it was trained: fold, seed, epochs, digest of the data, versions.
     """
 
     recipe: Recipe
     classes: tuple[str, ...]
-    widths: tuple[int, tuple[int, ...]]
+    widths: Widths
+    kind: Kind
     preparation: Preparation
     network: Network
-    objective: Objective
+    task: Task
     about: dict[str, Any]
 
     @staticmethod
     def new(
-        recipe: Recipe, examples: Learnable, seed: int, progress: Progress = unseen, *, passing: bool = False
+        recipe: Recipe,
+        examples: LabelledExamples,
+        seed: int,
+        progress: Progress = no_progress,
+        *,
+        transient: bool = False,
     ) -> Model:
-        """An untrained one for such examples, its parameters drawn from the seed.
+        """Return an untrained model, its parameters drawn from a random seed.
 
         Args:
-            recipe: How it is made.
-            examples: To learn from.
-            seed: What the parameters depend on.
+            recipe: Its settings.
+            examples: The training set.
+            seed: Random seed of the parameters.
             progress: Called while the pyramids of graphs are computed.
-            passing: Of `GraphPreparation`.
+            transient: Whether nothing is to be kept of the examples.
         """
         outputs, classes = recipe.network.classes, examples.classes
         if outputs != len(classes):
@@ -88,119 +111,138 @@ class Model:
                 f"a network must end with an output for each of {shown(classes)}: {recipe.network} has "
                 f"{outputs or 'none'}. End it with FC({len(classes)})."
             )
-        made = preparation(recipe, examples, progress, passing)
-        sample = made.view(examples, 0, 1).sample([0], 0)
-        widths = _widths(sample)
+        kind, task = kind_for(recipe), tasks.find(recipe.task)
+        task.check_network(recipe.network)
+        try:
+            preparation = kind.prepare(sample_settings(recipe), examples, progress=progress, transient=transient)
+        except DataError:
+            raise
+        except ValueError as error:
+            raise RecipeError(f"the settings of {recipe.name} do not fit together: {error}") from error
+        widths = _widths(preparation.view(examples, 0, 1).sample([0], 0))
         with seeded(seed, torch.device("cpu")):
             network = _network(recipe, widths)
-        about = {"seed": seed, "data": examples.digest, **made.about}
-        return Model(recipe, examples.classes, widths, made, network, _objective(recipe, examples), about)
+        about = {"seed": seed, "data": examples.digest, **preparation.about}
+        fitted = task.fit(examples.ys, len(classes), balanced=recipe.balanced)
+        return Model(recipe, classes, widths, kind, preparation, network, fitted, about)
 
-    def batches(self, examples: Learnable, seed: int, share: tuple[int, int] = (0, 1)) -> Batches:
-        """What to learn from: the examples in random order, changed or expanded where the recipe says so."""
+    @property
+    def learned(self) -> Learned:
+        """What it has learned of its data, as far as reading other data alike needs it."""
+        settings = sample_settings(self.recipe)
+        recipe, d0 = self.recipe, self.widths[0]
+        return Learned(settings, self.preparation, recipe.dataset, d0, recipe.train.batch_size, self.task.per_vertex)
+
+    def batches(self, examples: LabelledExamples, seed: int, share: tuple[int, int] = (0, 1)) -> Batches:
+        """Return the batches to train on: examples in random order, augmented or expanded as the recipe has it."""
         recipe, source = self.recipe, self.preparation.training(examples, seed)
         batches = Batches(source, recipe.train.batch_size, seed=seed, share=share)
         if len(source) < 2 * len(batches) and sum(isinstance(layer, FC) for layer in recipe.network) > 1:
             raise RecipeError(
-                f"batch normalisation after FC needs two examples or more in a batch: {len(source)} examples in "
-                f"{len(batches)} batches have less. Choose larger batches."
+                f"batch normalisation after FC needs at least two examples in a batch: {len(source)} examples in "
+                f"{len(batches)} batches have less. Choose a larger batch size."
             )
         return batches
 
-    def passing(self) -> Model:
-        """The same model, which keeps nothing of the graphs that it sees."""
-        if not isinstance(self.preparation, GraphPreparation):
-            return self
-        return replace(self, preparation=replace(self.preparation, passing=True))
+    def transient(self) -> Model:
+        """Return the same model, which keeps nothing of the examples that it sees."""
+        return replace(self, preparation=self.preparation.transient())
 
-    def scores(
-        self, examples: Learnable | Sequence[tuple[Cloud, int]], views: int | None = None
-    ) -> list[evaluation.Scores]:
-        """What the network says of each example, in several views: those of the recipe by default.
+    def outputs_per_view(self, examples: Any, views: int | None = None) -> list[Outputs]:
+        """Return the outputs for some examples, in each of several views.
 
-        A network that classifies vertices has a row for each point of each cloud, one cloud after the other, or for
-        each vertex of each graph.
+        Args:
+            examples: The examples, with or without targets.
+            views: Number of views; that of the recipe by default.
         """
-        views = self.recipe.views if views is None else views
-        found = []
-        for view in range(views):
-            source = self.preparation.view(examples, view, views)
+        count = self.kind.views(sample_settings(self.recipe)) if views is None else views
+        outputs = []
+        for view in range(count):
+            source = self.preparation.view(examples, view, count)
             batches = Batches(source, self.recipe.train.batch_size, shuffle=False)
-            fitting = map(self._fitting, batches.epoch(0))
-            found.append(evaluation.predict(self.network, fitting, self.objective)[0])
-        return found
+            outputs.append(evaluation.predict(self.network, map(self._checked, batches.epoch(0)), self.task)[0])
+        return outputs
 
-    def _fitting(self, sample: Sample) -> Sample:
-        """The sample, if it is as wide as those that were learned."""
-        if (found := _widths(sample)) != self.widths:
-            said = [
-                f"a signal of width {d0} and edge labels of widths {', '.join(map(str, s))}"
-                for d0, s in (self.widths, found)
-            ]
-            raise DataError(
-                f"{self.recipe.name} must be given examples like those that it learned, with {said[0]}: got {said[1]}."
-            )
-        return sample
+    def outputs(self, examples: Any, views: int | None = None) -> Outputs:
+        """Return the mean outputs over views: a row per example, or per point or vertex of all examples."""
+        return np.mean(self.outputs_per_view(examples, views), axis=0)
 
-    def figures(self, examples: Learnable, views: int | None = None) -> dict[str, float]:
-        """The figures of the paper's tables, with votes and mean scores over views where there are several.
+    def predict(self, X: Any, *, views: int | None = None) -> Outputs:
+        """Return probabilities or numbers for rows in memory.
 
-        One view is the mean over orientations of a cloud, with which the paper expands the test set (Section 4.2), and
-        the first sparsification of a graph (Section 4.3).
+        Args:
+            X: A sequence of clouds (arrays of points, `Cloud`s or paths), of graphs (PyG `Data`) or of SMILES, as the
+                model was trained on.
+            views: Number of views whose outputs are averaged (test-time augmentation); by default 1 for clouds, and
+                all sparsifications of a graph.
+
+        Returns:
+            A row per example, or per point or vertex where the model predicts for those, one example after the other;
+            a column per class or target, in the order of `classes`.
         """
-        return self.figures_of(self.scores(examples, views), examples.ys.numpy())
+        rows = listed(X)
+        check_rows(rows, self.kind)
+        examples = self.kind.restore_reader(self.learned, None).unlabelled(rows)
+        count = self.kind.views_to_predict(sample_settings(self.recipe)) if views is None else views
+        return self.transient().outputs(examples, count)
 
-    def figures_of(self, scores: Sequence[evaluation.Scores], y: NDArray[Any]) -> dict[str, float]:
-        """The same, where the scores of each look are known."""
-        evaluation.check_finite(scores)
-        match self.recipe.task:
-            case "multilabel":
-                return evaluation.answers(y, np.mean(scores, axis=0))
-            case "regression":
-                return evaluation.errors(y, np.mean(scores, axis=0))
-            case "segmentation":
-                return evaluation.vertices(y, np.mean(scores, axis=0))
-        return evaluation.figures(y, scores, every=self.recipe.input is not None)
+    def evaluate(self, examples: LabelledExamples, views: int | None = None) -> dict[str, float]:
+        """Return the metrics on some examples, with votes and mean scores over views where there are several."""
+        return self.metrics(self.outputs_per_view(examples, views), examples.ys.numpy())
+
+    def metrics(self, views: Sequence[Outputs], y: NDArray[Any]) -> dict[str, float]:
+        """Return the metrics of outputs that are known."""
+        evaluation.check_finite(views)
+        return self.task.evaluate(y, views, average=self.kind.averages_views)
 
     def save(self, path: Path) -> None:
-        """Write the file; nothing in it is ever executed."""
+        """Write the model file; nothing in it is ever executed."""
         tensors = {f"network.{name}": value for name, value in self.network.state_dict().items()}
         tensors |= self.preparation.tensors
-        about = {"recipe": settings(self.recipe), "classes": self.classes, "widths": self.widths, **self.about}
-        about |= {"objective": asdict(self.objective)}
+        about = {"recipe": self.recipe.settings(), "classes": self.classes, "widths": self.widths, **self.about}
+        about |= {"objective": self.task.parameters}
         save_checkpoint(path, tensors, {"model": about | {"versions": versions()}})
 
     @staticmethod
-    def load(path: Path) -> Model:
-        """Read a file, or that of a run's directory."""
+    def load(path: Path | str) -> Model:
+        """Read a model file, or that of a run's directory."""
+        path = Path(path)
         if not (file := path / FILE if path.is_dir() else path).exists():
             raise CheckpointError(
                 f"{path} must be a model file, or the directory of a run with its model in {FILE}: there is none. "
-                "`edgecond train` makes one."
+                "`edgecond train` writes one."
             )
         tensors, about = load_checkpoint(file)
         if "model" not in about:
             raise CheckpointError(
-                f"{file} must be a model: it is the checkpoint of a run. When the run ends it leaves {FILE} beside it."
+                f"{file} must be a model: it is the checkpoint of a run, which writes {FILE} beside it when it ends."
             )
         try:
             return _restored(tensors, about["model"])
         except ValueError as error:
-            raise CheckpointError(f"{file} must be a model that holds together: {first_fault(error)}") from error
+            raise CheckpointError(f"{file} must be a model that fits together: {first_error(error)}") from error
+
+    def _checked(self, sample: Sample) -> Sample:
+        """Return the sample, if its widths are those of the training set."""
+        if (widths := _widths(sample)) != self.widths:
+            expected, found = (
+                f"a signal of width {d0} and edge labels of widths {', '.join(map(str, s))}"
+                for d0, s in (self.widths, widths)
+            )
+            raise DataError(
+                f"{self.recipe.name} must be given examples like those of its training set, with {expected}: "
+                f"got {found}."
+            )
+        return sample
 
 
 def shown(classes: Sequence[str]) -> str:
-    """The names of classes in a sentence, or the first of them."""
+    """Return the names of classes in a message, or the first of many."""
     return ", ".join(classes[:SHOWN]) + (", ..." if len(classes) > SHOWN else "")
 
 
-def settings(recipe: Recipe) -> dict[str, Any]:
-    """All of a recipe but the paper's numbers, as JSON says it."""
-    return recipe.model_dump(mode="json", exclude={"paper"})
-
-
 class _About(BaseModel):
-    """What the JSON of a model's file must tell; what else it tells is kept."""
+    """What the JSON of a model file must hold; more is kept."""
 
     model_config = ConfigDict(extra="allow", allow_inf_nan=False)
     recipe: dict[str, Any]
@@ -213,31 +255,23 @@ class _About(BaseModel):
     epochs: int = 0
 
 
-def _restored(tensors: dict[str, Tensor], told: Any) -> Model:
-    """The model that a file tells of; nothing is allocated for a network unless the file holds its weights."""
-    about = _About.model_validate(told)
+def _restored(tensors: dict[str, Tensor], content: Any) -> Model:
+    """Return the model of a file; nothing is allocated for a network unless the file holds its weights."""
+    about = _About.model_validate(content)
     recipe = Recipe.model_validate({**about.recipe, "paper": ()})
-    if recipe.dataset == "folder" and not _is_list_of_texts(recipe.options.get("columns")):
-        raise ValueError("the columns that are the signal of a cloud must be a list of names.")
+    kind, task = kind_for(recipe), tasks.find(recipe.task)
+    task.check_network(recipe.network)
     if len(about.classes) != recipe.network.classes:
-        raise ValueError(
-            f"the network tells {recipe.network.classes} classes apart, and {len(about.classes)} have a name."
-        )
+        raise ValueError(f"the network has {recipe.network.classes} outputs, and {len(about.classes)} have a name.")
     _check_finite(tensors)
-    network = _with_weights(
-        recipe,
-        about.widths,
-        {name.removeprefix("network."): value for name, value in tensors.items() if name.startswith("network.")},
-    )
-    made = restored(recipe, tensors)
-    if surplus := [name for name in tensors if not name.startswith("network.") and name not in made.tensors]:
+    weights = {name.removeprefix("network."): t for name, t in tensors.items() if name.startswith("network.")}
+    network = _with_weights(recipe, about.widths, weights)
+    preparation = kind.restore(sample_settings(recipe), tensors)
+    if surplus := [name for name in tensors if not name.startswith("network.") and name not in preparation.tensors]:
         raise ValueError(f"it has the tensor {surplus[0][:60]!r}, which nothing uses.")
     rest = about.model_dump(exclude={"recipe", "classes", "widths", "objective"})
-    return Model(recipe, about.classes, about.widths, made, network, _told_objective(recipe, about), rest)
-
-
-def _is_list_of_texts(value: Any) -> bool:
-    return isinstance(value, list | tuple) and all(isinstance(item, str) for item in value)
+    restored = task.restore(about.objective, len(about.classes))
+    return Model(recipe, about.classes, about.widths, kind, preparation, network, restored, rest)
 
 
 def _check_finite(tensors: dict[str, Tensor]) -> None:
@@ -245,12 +279,12 @@ def _check_finite(tensors: dict[str, Tensor]) -> None:
         if tensor.is_floating_point() and not tensor.isfinite().all():
             raise ValueError(
                 f"its numbers must be finite, and those of {name} are not all: the training diverged. "
-                "Train again with a lower rate."
+                "Train again with a lower learning rate."
             )
 
 
-def _with_weights(recipe: Recipe, widths: tuple[int, tuple[int, ...]], weights: dict[str, Tensor]) -> Network:
-    """The network of a recipe with these weights, whose names and shapes are compared before it takes any memory."""
+def _with_weights(recipe: Recipe, widths: Widths, weights: dict[str, Tensor]) -> Network:
+    """Return the network of a recipe with these weights; their names and shapes are compared before it is allocated."""
     if recipe.network.parametric_layers > len(weights):
         raise ValueError(
             f"the network has {recipe.network.parametric_layers} layers with weights, and the file {len(weights)} "
@@ -276,40 +310,11 @@ def _with_weights(recipe: Recipe, widths: tuple[int, tuple[int, ...]], weights: 
     return network
 
 
-def _told_objective(recipe: Recipe, about: _About) -> Objective:
-    kind, outputs = _OBJECTIVES[recipe.task], len(about.classes)
-    names = {field.name for field in fields(kind)}
-    if not about.objective.keys() <= names or (recipe.task == "regression" and about.objective.keys() != names):
-        found = ", ".join(about.objective)[:60] or "nothing"
-        raise ValueError(f"the objective of {recipe.task} is told by {', '.join(names) or 'nothing'}: got {found}.")
-    for name, numbers in about.objective.items():
-        if len(numbers) not in ({outputs} if recipe.task == "regression" else {0, outputs}):
-            raise ValueError(f"the objective has a {name} for each of {outputs} outputs: got {len(numbers)}.")
-    return kind(**about.objective)
-
-
-_OBJECTIVES: dict[str, type[Objective]] = {
-    "classification": OneClass,
-    "segmentation": OneClass,
-    "multilabel": YesOrNo,
-    "regression": Quantities,
-}
-
-
-def _objective(recipe: Recipe, examples: Learnable) -> Objective:
-    match recipe.task:
-        case "regression":
-            return standardised(examples.ys)
-        case "multilabel":
-            return YesOrNo()
-    return balanced(examples.ys, len(examples.classes)) if recipe.balanced else OneClass()
-
-
-def _widths(sample: Sample) -> tuple[int, tuple[int, ...]]:
+def _widths(sample: Sample) -> Widths:
     return sample.x.shape[1], tuple(graph.labels.width for graph in sample.pyramid.graphs)
 
 
-def _network(recipe: Recipe, widths: tuple[int, tuple[int, ...]]) -> Network:
+def _network(recipe: Recipe, widths: Widths) -> Network:
     return Network(
         recipe.network,
         *widths,

@@ -1,12 +1,13 @@
-"""Recipes: one TOML file per family of datasets, one row per number of the paper, and what differs from its base."""
+"""Recipes: one TOML file per data set of the paper, one row per number, and only what differs from its base."""
 
 from __future__ import annotations
 
 import json
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from importlib.resources import files
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
 from pydantic import (
@@ -23,9 +24,16 @@ from pydantic import (
 from edgecond.errors import meant, RecipeError
 from edgecond.notation import Architecture
 
+_FORMER_TASKS = {
+    "classes": "classification",
+    "answers": "multilabel",
+    "quantities": "regression",
+    "vertices": "segmentation",
+}
+
 
 def _number(value: Any) -> Any:
-    """A number as the paper may write it: 2.5/32."""
+    """Read a number as the paper may write it: 2.5/32."""
     if isinstance(value, str) and value.count("/") == 1:
         numerator, denominator = map(float, value.split("/"))
         if not denominator:
@@ -38,27 +46,19 @@ def _architecture(value: Any) -> Any:
     return Architecture(value) if isinstance(value, str) else value
 
 
-_FORMER_TASKS = {
-    "classes": "classification",
-    "answers": "multilabel",
-    "quantities": "regression",
-    "vertices": "segmentation",
-}
-
-
 def _task(value: Any) -> Any:
-    """The name of a task, which model files had other names for before."""
+    """Return the present name of a task, where the first model files had another."""
     return _FORMER_TASKS.get(value, value) if isinstance(value, str) else value
 
 
-Number = Annotated[float, BeforeValidator(_number)]
-
-
 def _renamed(content: Any, names: Mapping[str, str]) -> Any:
-    """The same table with other names of its settings."""
+    """Return a table with the present names of its settings, where the first model files had others."""
     if not isinstance(content, Mapping):
         return content
     return {names.get(name, name): value for name, value in content.items()}
+
+
+Number = Annotated[float, BeforeValidator(_number)]
 
 
 class _Part(BaseModel):
@@ -66,9 +66,9 @@ class _Part(BaseModel):
 
 
 class Input(_Part):
-    """How the input graph is made: VoxelGrid resolution r0 and radius of neighbourhoods rho0.
+    """The input graph: VoxelGrid resolution r0 and radius rho0 of neighbourhoods.
 
-    Edges lead to points within the radius, or else along a mesh, whose edges are then halved until none is longer.
+    Edges connect points within the radius, or follow those of a mesh, which are halved until none is longer.
     """
 
     resolution: Number = Field(gt=0)
@@ -104,7 +104,7 @@ class Augment(_Part):
 
 
 class Claim(_Part):
-    """A number of the paper, by table or section, that a row reruns."""
+    """A number of the paper that a row reruns, with its table or section."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
     table: int | None = None
@@ -117,36 +117,37 @@ class Claim(_Part):
 
     @property
     def metrics(self) -> dict[str, float]:
-        """The numbers, by the name that records have for them."""
+        """The numbers, by the names of their metrics in records."""
         return {name: float(value) for name, value in (self.model_extra or {}).items()}
 
 
 class Recipe(_Part):
-    """Everything that a row of the paper's tables is made of.
+    """All settings of a training.
 
     Attributes:
-        name: How the command line calls it.
-        paper: Where the paper gives its numbers.
-        dataset: Of `edgecond.data.datasets`, loaded with `options`.
-        folds: Test folds that the paper averages over.
-        network: In the paper's notation.
-        input: The input graph of clouds; none for general graphs, which are given.
+        name: Name of the row, or of the user data.
+        paper: Numbers of the paper that it reruns.
+        dataset: Data set of `edgecond.data.datasets`, loaded with `options`; or the form of user data.
+        options: Options of the data set.
+        folds: Number of test folds that the paper averages over.
+        network: Network in the paper's notation.
+        input: Input graph of clouds; none for general graphs, which are given.
         labels: Name of the edge labelling.
         attributes: Whether signal and edge labels of general graphs have the attributes beside the labels.
-        standardised: Whether attributes are in units of their mean and deviation over the training graphs.
-        task: One class of several, answers to questions with yes or no, or quantities; or a class of each vertex,
-            and then the network has V.
-        balanced: Whether rare classes count as much as frequent ones.
+        standardised: Whether attributes are standardised over the training set.
+        task: What is predicted: a task of `edgecond.nn.tasks`.
+        balanced: Whether rare classes count as much as frequent ones in the loss.
         hidden: Hidden widths of the filter networks.
         radius_scale: Factor on all radii.
-        identity: Identity connections.
-        degree_factor: Learned normalisation.
-        dropout: After each convolution.
-        augment: Of the training clouds.
-        train: Of the network.
-        orientations: Looks at each test cloud, about the up-axis.
-        sparsifications: Pyramids of each general graph: all are learned from, and each is a look at a test graph.
-        tries: Draws of a sparsification until the graph is connected, at most.
+        identity: Whether convolutions have identity connections.
+        degree_factor: Whether convolutions have a learned normalisation by degree.
+        dropout: Dropout after each convolution.
+        augment: Augmentation of the training clouds.
+        train: Training schedule.
+        orientations: Number of views of a test cloud, rotated about the up-axis.
+        sparsifications: Number of pyramids of each general graph: all are trained on, and each is a view of a test
+            graph.
+        tries: Number of draws of a sparsification until the graph is connected, at most.
     """
 
     name: str
@@ -159,9 +160,7 @@ class Recipe(_Part):
     labels: str = "cartesian+spherical"
     attributes: bool = False
     standardised: bool = False
-    task: Annotated[Literal["classification", "multilabel", "regression", "segmentation"], BeforeValidator(_task)] = (
-        "classification"
-    )
+    task: Annotated[str, BeforeValidator(_task)] = "classification"
     balanced: bool = False
     hidden: tuple[PositiveInt, ...] = (16, 32)
     radius_scale: float = Field(default=1.0, gt=0)
@@ -174,134 +173,132 @@ class Recipe(_Part):
     sparsifications: int = Field(default=1, ge=1, le=1000)
     tries: int = Field(default=10, ge=1, le=1000)
 
-    @model_validator(mode="after")
-    def _holds_together(self) -> Self:
-        if (self.task == "segmentation") != self.network.per_vertex:
-            raise ValueError(
-                f"the task is segmentation where the network has V, and nowhere else: got the task {self.task} for "
-                f"{self.network}"
-            )
-        return self
-
     @property
-    def views(self) -> int:
-        """At each test example."""
-        return self.sparsifications if self.input is None else self.orientations
+    def decimals(self) -> int:
+        """Number of decimals that the paper's numbers of this row have in per cent."""
+        numbers = [number for claim in self.paper for number in claim.metrics.values()]
+        return 1 if all(round(number, 3) == number for number in numbers) else 2
+
+    def settings(self) -> dict[str, Any]:
+        """Return everything but the paper's numbers, as JSON."""
+        return self.model_dump(mode="json", exclude={"paper"})
+
+    def dotted(self) -> dict[str, Any]:
+        """Return all settings by their dotted names, as `train.learning_rate`."""
+        return {name: table[key] for name, table, key in _dotted(self.settings())}
 
 
+@cache
 def recipes() -> dict[str, Recipe]:
-    """All rows, by name, in the order of their files."""
-    found: dict[str, Recipe] = {}
+    """Return all rows by name, in the order of their files."""
+    rows: dict[str, Recipe] = {}
     for file in sorted(files("edgecond").joinpath("paper", "recipes").iterdir(), key=lambda file: file.name):
         if file.name.endswith(".toml"):
-            found |= read(file.read_text(encoding="utf-8"), file.name)
-    return found
+            rows |= read(file.read_text(encoding="utf-8"), file.name)
+    return rows
 
 
 def read(text: str, source: str) -> dict[str, Recipe]:
-    """The rows of one file, `DATASET.toml`, each called `DATASET/ROW`."""
+    """Return the rows of a file `DATASET.toml`, each under the name `DATASET/ROW`."""
     try:
         content = tomllib.loads(text)
-        base, rows = content["base"], content["rows"]
+        base, differences = content["base"], content["rows"]
     except (tomllib.TOMLDecodeError, KeyError) as error:
         raise RecipeError(f"{source} must be TOML with the tables [base] and [rows.NAME]: {error}.") from error
-    found = {}
-    for row, differences in rows.items():
+    rows = {}
+    for row, changes in differences.items():
         name = f"{source.removesuffix('.toml')}/{row}"
         try:
-            found[name] = Recipe(name=name, **{**base, **differences})
+            rows[name] = Recipe(name=name, **{**base, **changes})
         except ValueError as error:
-            raise RecipeError(f"{source}, row {row}: {first_fault(error)}") from error
-    return found
+            raise RecipeError(f"{source}, row {row}: {first_error(error)}") from error
+    return rows
 
 
 def find(name: str) -> Recipe:
-    """The row of a name."""
-    known = recipes()
-    if name not in known:
-        raise RecipeError(
-            f"a row is one of those that `edgecond list` shows: there is no {name!r}.{meant(name, known)}"
-        )
-    return known[name]
+    """Return the row of a name."""
+    rows = recipes()
+    if name not in rows:
+        raise RecipeError(f"a row must be one of those that `edgecond list` shows: got {name!r}.{meant(name, rows)}")
+    return rows[name]
 
 
-def changed(recipe: Recipe, changes: Mapping[str, Any]) -> Recipe:
-    """The same with other settings, by their names: `{"train.learning_rate": 0.05, "labels": "cartesian"}`."""
-    content = recipe.model_dump(mode="json", exclude={"paper"})
+def with_settings(recipe: Recipe, changes: Mapping[str, Any]) -> Recipe:
+    """Return a recipe with other settings, by their names: `{"train.learning_rate": 0.05, "labels": "cartesian"}`."""
+    content = recipe.settings()
     known = {name: (table, key) for name, table, key in _dotted(content)}
     for name, value in changes.items():
         if name in ("name", "dataset", "task"):
-            raise RecipeError(
-                f"{name} is what the data say, and no setting: got {value!r}. Leave it out, or name other data."
-            )
+            raise RecipeError(f"{name} follows from the data and cannot be set: got {value!r}. Leave it out.")
         if name not in known:
             raise RecipeError(
-                f"a setting is one of those that `edgecond show` lists: there is no {name!r}.{meant(name, known)}"
+                f"a setting must be one of those that `edgecond show` lists: got {name!r}.{meant(name, known)}"
             )
         table, key = known[name]
         table[key] = value
     try:
         return Recipe(paper=recipe.paper, **content) if changes else recipe
     except ValueError as error:
-        raise RecipeError(f"the settings of {recipe.name} must hold together: {first_fault(error)}") from error
+        raise RecipeError(f"the settings of {recipe.name} do not fit together: {first_error(error)}") from error
 
 
-def varied(recipe: Recipe, changes: Mapping[str, Any]) -> Recipe:
-    """An experiment: a row with other settings, called `ROW/NAME=VALUE,NAME=VALUE`, that is no number of the paper."""
+def experiment(recipe: Recipe, changes: Mapping[str, Any]) -> Recipe:
+    """Return a row with other settings, under the name `ROW/NAME=VALUE,NAME=VALUE`, without numbers of the paper."""
     if not changes:
         return recipe
-    other = changed(recipe, changes)
-    said = spelled(other)
-    what = ",".join(f"{name}={said[name]}" for name in sorted(changes)).replace(" ", "")
-    return other.model_copy(update={"name": f"{recipe.name}/{quote(what, safe='=,+()[]{}')}", "paper": ()})
+    changed = with_settings(recipe, changes)
+    texts = format_settings(changed)
+    what = ",".join(f"{name}={texts[name]}" for name in sorted(changes)).replace(" ", "")
+    return changed.model_copy(update={"name": f"{recipe.name}/{quote(what, safe='=,+()[]{}')}", "paper": ()})
 
 
-def written(changes: Sequence[str]) -> dict[str, Any]:
-    """Settings as people write them, NAME=VALUE: the value is that of TOML, or else a text.
+def parse_settings(changes: Sequence[str]) -> dict[str, Any]:
+    """Read settings as people write them, NAME=VALUE: the value is TOML, or else text.
 
-    >>> written(["train.learning_rate=0.05", "hidden=[64]", "labels=cartesian"])
+    >>> parse_settings(["train.learning_rate=0.05", "hidden=[64]", "labels=cartesian"])
     {'train.learning_rate': 0.05, 'hidden': [64], 'labels': 'cartesian'}
     """
-    found: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     for change in changes:
         name, equals, value = change.partition("=")
         if not equals:
-            raise RecipeError(f"a setting is written NAME=VALUE, as train.learning_rate=0.05: got {change!r}.")
+            raise RecipeError(f"a setting must be NAME=VALUE, as train.learning_rate=0.05: got {change!r}.")
         try:
-            found[name.strip()] = tomllib.loads(f"value = {value}")["value"]
+            settings[name.strip()] = tomllib.loads(f"value = {value}")["value"]
         except tomllib.TOMLDecodeError:
-            found[name.strip()] = value.strip()
-    return found
+            settings[name.strip()] = value.strip()
+    return settings
 
 
-def spelled(recipe: Recipe) -> dict[str, str]:
-    """The settings that a recipe has, as `written` takes them: by their dotted names, values as in TOML."""
+def format_settings(recipe: Recipe) -> dict[str, str]:
+    """Return the settings of a recipe as `parse_settings` reads them: dotted names, values as in TOML."""
     content = recipe.model_dump(mode="json", exclude={"paper"}, exclude_none=True)
-    return {name: _spelled(table[key]) for name, table, key in _dotted(content)}
+    return {name: _toml(table[key]) for name, table, key in _dotted(content)}
 
 
-def _spelled(value: Any) -> str:
+def _toml(value: Any) -> str:
     if isinstance(value, dict):
         return f"{{{', '.join(f'{key} = {json.dumps(each)}' for key, each in value.items())}}}"
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def _dotted(table: dict[str, Any], before: str = "") -> Iterator[tuple[str, dict[str, Any], str]]:
-    """The settings of a table and those of the tables within: dotted name, table, and name there."""
+def _dotted(table: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, dict[str, Any], str]]:
+    """Yield the settings of a table and of the tables in it: dotted name, table, and name there."""
     for key, value in table.items():
         if isinstance(value, dict) and key != "options":
-            yield from _dotted(value, f"{before}{key}.")
+            yield from _dotted(value, f"{prefix}{key}.")
         else:
-            yield f"{before}{key}", table, key
+            yield f"{prefix}{key}", table, key
 
 
-def first_fault(error: Exception) -> str:
-    """The first thing that is wrong, as a sentence."""
+def first_error(error: Exception) -> str:
+    """Return the first of several errors as a sentence."""
     if isinstance(error, ValidationError):
         detail = error.errors()[0]
-        said = ": ".join(filter(None, (".".join(map(str, detail["loc"])), detail["msg"].removeprefix("Value error, "))))
+        parts = (".".join(map(str, detail["loc"])), detail["msg"].removeprefix("Value error, "))
+        message = ": ".join(filter(None, parts))
         if detail["type"] == "value_error":  # of our own
-            return said if said.endswith((".", "^")) else f"{said}."
-        found = detail["input"]
-        return f"{said}: got {found!r}." if isinstance(found, str | int | float) else f"{said}."
+            return message if message.endswith((".", "^")) else f"{message}."
+        value = detail["input"]
+        return f"{message}: got {value!r}." if isinstance(value, str | int | float) else f"{message}."
     return str(error)

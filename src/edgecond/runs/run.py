@@ -1,15 +1,13 @@
-"""Rows of the paper's tables, rerun: from a recipe, a fold and a seed to a model and a record (Section 4)."""
+"""A training run in a directory of its own: checkpoint, log of the epochs and, in the end, the model."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from datetime import datetime, UTC
 from pathlib import Path
 from typing import Any
 
@@ -18,16 +16,16 @@ from pydantic import ValidationError
 from torch.utils.data import DataLoader, Dataset
 
 from edgecond.data import datasets
+from edgecond.data.kinds import LabelledExamples
+from edgecond.data.preparation import no_progress, Progress
 from edgecond.data.samples import Batches
-from edgecond.errors import CheckpointError
+from edgecond.errors import CheckpointError, EdgecondError
 from edgecond.files import write_whole
 from edgecond.graph import Sample
-from edgecond.nn import kernels as native
 from edgecond.nn import parallel
 from edgecond.nn.checkpoint import load_checkpoint, save_checkpoint
 from edgecond.nn.training import Schedule, Step, Training
-from edgecond.runs.model import FILE, Learnable, Model, settings, versions
-from edgecond.runs.preparation import Progress, unseen
+from edgecond.runs.model import FILE, Model
 from edgecond.runs.recipe import Recipe
 
 SAVE_EVERY = 60.0  # seconds between checkpoints within a run
@@ -35,12 +33,12 @@ KEPT = ("settings", "seconds", "history", "sums")  # of a run, in its checkpoint
 Observer = Callable[[Step, int, int], bool]  # step, batches per epoch, epochs -> whether to go on
 
 
-class Interrupted(Exception):
-    """A run was asked to stop; it is saved and can be taken up again."""
+class Interrupted(EdgecondError):
+    """A run was asked to stop; it is saved and can be resumed."""
 
 
 class _Positions(Dataset[Sample]):
-    """The batches of all epochs as a dataset, which a loader's workers can build."""
+    """The batches of all epochs as a dataset, so that the workers of a loader can build them."""
 
     def __init__(self, batches: Batches) -> None:
         self.batches = batches
@@ -50,7 +48,7 @@ class _Positions(Dataset[Sample]):
 
 
 def _end_with_parent(_: int) -> None:
-    """Torch's workers notice a killed parent too, but then may wait forever for it to read what they have built."""
+    """End a worker with its parent: torch's own check may wait forever for a killed parent to read a batch."""
     parent = os.getppid()
 
     def watch() -> None:
@@ -63,7 +61,7 @@ def _end_with_parent(_: int) -> None:
 
 @dataclass(frozen=True)
 class Ahead:
-    """Batches built ahead of their use by worker processes; by this process if there are none."""
+    """Batches built ahead of their use by worker processes, or by this process if there are none."""
 
     batches: Batches
     workers: int = 1
@@ -87,15 +85,15 @@ class Ahead:
 
 @dataclass
 class Run:
-    """A run on its way, in a directory of its own: checkpoint, log of the epochs, and the model when it is trained.
+    """A training run and its directory.
 
     Attributes:
-        directory: Where it is kept; none for a run that is not.
-        settings: What it is made of; a checkpoint is taken up by a run of the same settings alone.
-        training: The network, and where it stands.
-        seconds: Spent so far.
-        history: Figures of each epoch that has ended.
-        sums: Loss, figure and examples of the epoch that has not.
+        directory: Directory of checkpoint, log and model; none for a run that keeps nothing.
+        settings: Settings, data, fold and seed; a checkpoint is resumed by a run with the same ones only.
+        training: The network and its state.
+        seconds: Duration so far.
+        history: Metrics of each epoch that has ended.
+        sums: Loss, metric and number of examples of the current epoch.
     """
 
     directory: Path | None
@@ -110,8 +108,8 @@ class Run:
         assert self.directory is not None
         return self.directory / "checkpoint.safetensors"
 
-    def take_up(self) -> None:
-        """Go on from the checkpoint, if there is one."""
+    def resume(self) -> None:
+        """Continue from the checkpoint, if there is one."""
         try:
             if not self.checkpoint.exists():
                 return
@@ -126,7 +124,7 @@ class Run:
         if (held := _completed(about["settings"])) != self.settings:
             differs = _difference(held, self.settings)
             raise CheckpointError(
-                f"{self.directory} must hold a run of the same settings: it differs in {differs}. "
+                f"{self.directory} must hold a run with the same settings: it differs in {differs}. "
                 "Name another directory, or start again with --restart."
             )
         position, epochs = about["position"], self.training.schedule.epochs
@@ -140,7 +138,7 @@ class Run:
         self.history = with_present_names(about["history"])
 
     def learn(self, batches: Ahead, observe: Observer) -> None:
-        """To the end of the schedule, saving from time to time."""
+        """Train to the end of the schedule, saving from time to time."""
         start, saved = time.monotonic() - self.seconds, time.monotonic()
         self._log()
         for step in self.training.steps(batches):
@@ -165,16 +163,16 @@ class Run:
             save_checkpoint(self.checkpoint, tensors, about | {"position": position})
 
     def _end_epoch(self, step: Step) -> None:
-        loss, figure, count = self.sums
+        loss, metric, count = self.sums
         known = count or 1.0
-        means = {"loss": loss / known, self.training.objective.figure: figure / known}
+        means = {"loss": loss / known, self.training.objective.training_metric: metric / known}
         about = {"learning_rate": step.learning_rate, "seconds": round(self.seconds, 1)}
         self.history.append({"epoch": step.epoch + 1, **means, **about})
         self.sums = [0.0, 0.0, 0.0]
         self._log()
 
     def _log(self) -> None:
-        """One line of JSON for each epoch so far."""
+        """Write a line of JSON for each epoch so far."""
         lines = "".join(json.dumps(epoch) + "\n" for epoch in self.history)
         if self.directory is not None and parallel.rank() == 0:
             write_whole(self.directory / "log.jsonl", lines.encode())
@@ -192,17 +190,17 @@ def with_present_names(history: list[Any]) -> list[Any]:
 
 @dataclass(frozen=True, eq=False)
 class Trained:
-    """What came of a run: the model of its last epoch, the test examples, and the figures of each epoch."""
+    """The result of a run: the model of its last epoch, the test set, and the metrics of each epoch."""
 
     model: Model
-    test: Learnable
+    test: LabelledExamples
     history: list[dict[str, Any]]
     seconds: float
 
     def metrics(self) -> dict[str, float]:
-        """The figures of the last epoch's network, as in the paper: on the test examples, and on the way there."""
-        figure = self.model.objective.figure
-        return {**self.model.figures(self.test), f"train_{figure}": self.history[-1][figure]}
+        """Return the metrics of the last epoch, as the paper does: on the test set, and during training."""
+        metric = self.model.task.training_metric
+        return {**self.model.evaluate(self.test), f"train_{metric}": self.history[-1][metric]}
 
 
 def train(
@@ -215,38 +213,38 @@ def train(
     workers: int = 0,
     restart: bool = False,
     observe: Observer = lambda step, batches, epochs: True,
-    progress: Progress = unseen,
-    parts: tuple[Learnable, Learnable] | None = None,
+    progress: Progress = no_progress,
+    parts: tuple[LabelledExamples, LabelledExamples] | None = None,
     device: torch.device | None = None,
 ) -> Trained:
-    """Train a recipe's network on all folds but one; a run that was stopped is taken up where it stood.
+    """Train the network of a recipe on all folds but one; a run that was stopped is resumed.
 
     Args:
-        recipe: What to train on what.
+        recipe: Data set, network and settings.
         fold: The test fold, from 0.
-        seed: Of everything random.
-        directory: Of checkpoint, log and model; none to keep nothing, not even the pyramids of graphs.
-        epochs: Instead of the recipe's.
-        workers: Processes that build batches ahead.
-        restart: Begin from the beginning, whatever is in the directory.
+        seed: Random seed.
+        directory: Directory of checkpoint, log and model; none to keep nothing, not even the pyramids of graphs.
+        epochs: Number of epochs instead of the recipe's.
+        workers: Number of processes that build batches ahead.
+        restart: Start from the beginning, whatever is in the directory.
         observe: Called after every step; the run stops, saved, when it returns False.
         progress: Called while the pyramids of graphs are computed.
-        parts: Training and test examples instead of those that the recipe names.
-        device: Instead of a GPU if there is one.
+        parts: Training set and test set instead of those that the recipe names.
+        device: Device of the network; a GPU if there is one by default.
     """
     examples, test = parts or datasets.load(recipe.dataset, fold, **recipe.options)
     with parallel.first_alone():  # pyramids of graphs are computed once, and then read from the cache
-        model = Model.new(recipe, examples, seed, progress, passing=directory is None)
+        model = Model.new(recipe, examples, seed, progress, transient=directory is None)
     model.network.to(device or parallel.device())
     batches = model.batches(examples, seed, (parallel.rank(), parallel.ranks()))
     how = recipe.train
     schedule = Schedule(
         epochs or how.epochs, how.learning_rate, how.drops, momentum=how.momentum, weight_decay=how.weight_decay
     )
-    made_of = {"recipe": settings(recipe), "data": examples.digest, "fold": fold, "seed": seed}
-    run = Run(directory, made_of, Training(model.network, schedule, seed, objective=model.objective))
+    made_of = {"recipe": recipe.settings(), "data": examples.digest, "fold": fold, "seed": seed}
+    run = Run(directory, made_of, Training(model.network, schedule, seed, objective=model.task))
     if directory is not None and not restart:
-        run.take_up()
+        run.resume()
     run.learn(Ahead(batches, workers), observe)
     model.about.update(fold=fold, epochs=schedule.epochs)
     if directory is not None and parallel.rank() == 0:
@@ -254,64 +252,16 @@ def train(
     return Trained(model, test, run.history, run.seconds)
 
 
-def reproduce(
-    recipe: Recipe,
-    fold: int,
-    seed: int,
-    *,
-    runs: Path,
-    results: Path,
-    about: dict[str, Any] | None = None,
-    **options: Any,
-) -> dict[str, Any]:
-    """Train and test one fold of a row, and write its record.
-
-    Args:
-        recipe: The row.
-        fold: The test fold, from 0.
-        seed: Of everything random.
-        runs: Directory of runs, each in `DATASET/ROW/foldK-seedS`.
-        results: Directory of records, `DATASET/ROW/foldK-seedS.json`.
-        about: What else the record says.
-        options: Of `train`.
-    """
-    name = f"{recipe.name}/fold{fold}-seed{seed}"
-    trained = train(recipe, fold, seed, directory=runs / name, **options)
-    if parallel.rank():
-        return {}
-    record = {
-        "row": recipe.name,
-        "fold": fold,
-        "seed": seed,
-        "epochs": trained.model.about["epochs"],
-        "metrics": trained.metrics(),
-        "paper": [claim.model_dump(exclude_none=True) for claim in recipe.paper],
-        "seconds": round(trained.seconds, 1),
-        "date": datetime.now(UTC).date().isoformat(),
-        "data": trained.test.digest,
-        **trained.model.preparation.about,
-        "recipe": hashlib.sha256(json.dumps(settings(recipe), sort_keys=True).encode()).hexdigest()[:16],
-        "threads": torch.get_num_threads(),
-        "processes": parallel.ranks(),
-        "device": parallel.device().type,
-        "kernels": native.instruction_set(),
-        "versions": versions(),
-        **(about or {}),
-    }
-    write_whole(results / f"{name}.json", (json.dumps(record, indent=1, ensure_ascii=False) + "\n").encode())
-    return record
-
-
 def _completed(held: dict[str, Any]) -> dict[str, Any]:
-    """The settings of a checkpoint; those that its version of edgecond did not have are at their defaults."""
+    """Return the settings of a checkpoint, with defaults for those that are newer than it."""
     try:
-        return {**held, "recipe": settings(Recipe.model_validate({**held["recipe"], "paper": ()}))}
-    except (KeyError, TypeError, ValidationError):  # not the settings of any version: the difference tells
+        return {**held, "recipe": Recipe.model_validate({**held["recipe"], "paper": ()}).settings()}
+    except (KeyError, TypeError, ValidationError):  # not the settings of any version: the difference shows it
         return held
 
 
 def _difference(one: dict[str, Any], other: dict[str, Any]) -> str:
-    """The names of what two settings do not have in common."""
+    """Return the names of the settings that differ."""
     names = [name for name in sorted(one.keys() | other.keys()) if one.get(name) != other.get(name)]
     if names == ["recipe"] and "recipe" in one:
         return f"the recipe's {_difference(one['recipe'], other['recipe'])}"

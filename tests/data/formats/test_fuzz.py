@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from edgecond.data.formats import ENDINGS, read_points
 from edgecond.errors import DataError
 from tests.data.formats.files import every_kind
-from tests.fuzzing import changed, changes, quickly
+from tests.fuzzing import with_settings, changes, quickly
 
 KINDS = every_kind()
 

@@ -6,6 +6,7 @@ A dataset is a module with the number of its `FOLDS`, a function `load` and a fu
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
 from importlib import import_module
 from types import ModuleType
 from typing import Any
@@ -14,6 +15,7 @@ from edgecond.data.examples import Examples, PointExamples
 from edgecond.data.graphs import GraphExamples
 from edgecond.errors import DataError, hint
 from edgecond.files import Progress
+from edgecond.graph import Cloud
 
 _REGISTER: dict[str, tuple[str, dict[str, Any]]] = {
     "sydney": ("sydney", {}),
@@ -66,6 +68,17 @@ def load(
                 f"the option {option} of {name} must be like {usual!r}, which it is usually: got {value!r}."
             )
     return module.load(fold=fold, **preset, **options)
+
+
+def adapt(name: str, cloud: Cloud, options: Mapping[str, Any]) -> Cloud:
+    """Return a cloud of any origin as a dataset would have it, loaded with these options."""
+    change = getattr(_module(name), "adapt", None)
+    return cloud if change is None else change(cloud, options)
+
+
+def extra_metrics(name: str) -> tuple[str, ...]:
+    """Return the names of metrics that are shown for a dataset alone."""
+    return getattr(_module(name), "METRICS", ()) if name in _REGISTER else ()
 
 
 def fetch(name: str, progress: Progress | None = None) -> str:

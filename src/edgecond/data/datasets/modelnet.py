@@ -5,8 +5,10 @@ from __future__ import annotations
 import io
 import json
 import zlib
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 import numpy as np
 import torch
@@ -67,6 +69,11 @@ def scale_to_box(cloud: Cloud, side: float = 1.0) -> Cloud:
     """
     largest = float((cloud.positions.amax(0) - cloud.positions.amin(0)).max())
     return replace(cloud, positions=cloud.positions * (side / largest)) if largest > 0 else cloud
+
+
+def adapt(cloud: Cloud, options: Mapping[str, Any]) -> Cloud:
+    """Return a shape of any unit scaled to the size that `load` gives all shapes (Section 4.2)."""
+    return scale_to_box(cloud, options.get("side", 1.0))
 
 
 def load(fold: int = 0, *, classes: int = 10, points: int = 1000, side: float = 1.0) -> tuple[Examples, Examples]:

@@ -19,7 +19,7 @@ from edgecond.cli import app
 from edgecond.cli.models import KEPT, train
 from edgecond.data.datasets import synthetic
 from edgecond.errors import DataError, RecipeError
-from edgecond.runs import own
+from edgecond.runs import user_data
 from edgecond.runs.model import Model
 from tests.data.datasets import tiny
 from tests.sentences import refused
@@ -54,7 +54,7 @@ def table(tmp_path: Path, header: str, rows: list[str]) -> Path:
 
 def test_a_folder_of_clouds_has_a_network_in_units_of_their_spacing(clouds: Path):
     """Section 4.2: ModelNet10 has the resolutions 1, 2.5 and 7.5 and the radii 2, 7.5 and 22.5, in 32nds."""
-    found = own.read(clouds, folds=3)
+    found = user_data.read(clouds, folds=3)
 
     recipe = found.recipe
     u = recipe.input.resolution
@@ -64,7 +64,7 @@ def test_a_folder_of_clouds_has_a_network_in_units_of_their_spacing(clouds: Path
     assert recipe.network.classes == 3
     assert recipe.balanced  # 20 of one class and 6 of another
     assert [len(part) for part in found.parts] == [24, 12]
-    assert sorted(np.bincount(found.parts[1].ys)) == [2, 3, 7] or sorted(np.bincount(found.parts[1].ys)) == [2, 4, 6]
+    assert sorted(np.bincount(found.test.ys)) == [2, 3, 7] or sorted(np.bincount(found.test.ys)) == [2, 4, 6]
 
 
 def test_a_column_of_numbers_is_a_quantity_and_one_of_few_words_a_class(tmp_path: Path):
@@ -74,18 +74,18 @@ def test_a_column_of_numbers_is_a_quantity_and_one_of_few_words_a_class(tmp_path
         [f"{smiles},{-0.3 * i + 0.01 * i * i},{'short' if i < 15 else 'long'}" for i, smiles in enumerate(ALCOHOLS)],
     )
 
-    quantity, kind = (own.read(path, target=[name]) for name in ("logS", "kind"))
+    quantity, kind = (user_data.read(path, target=[name]) for name in ("logS", "kind"))
 
     assert (quantity.recipe.task, kind.recipe.task) == ("regression", "classification")
-    assert (quantity.parts[0].classes, kind.parts[0].classes) == (("logS",), ("long", "short"))
-    assert quantity.parts[1].ys.shape == (6, 1)
-    assert np.bincount(kind.parts[1].ys).tolist() == [3, 3]
+    assert (quantity.train.classes, kind.train.classes) == (("logS",), ("long", "short"))
+    assert quantity.test.ys.shape == (6, 1)
+    assert np.bincount(kind.test.ys).tolist() == [3, 3]
 
 
 def test_a_column_that_is_asked_for_twice_is_predicted_once(tmp_path: Path):
     path = table(tmp_path, "smiles,a,b", [f"{smiles},{i + 0.5},{2 * i}" for i, smiles in enumerate(ALCOHOLS)])
 
-    train, test = own.read(path, target=["b", "a", "b"]).parts
+    train, test = user_data.read(path, target=["b", "a", "b"]).parts
 
     assert train.classes == test.classes == ("b", "a")
     assert all(b == 2 * (a - 0.5) for b, a in torch.cat([train.ys, test.ys]).tolist())
@@ -96,10 +96,10 @@ def test_several_questions_may_have_blanks(tmp_path: Path):
         tmp_path, "smiles,a,b", [f"{smiles},{i % 2},{'' if i % 3 else 1}" for i, smiles in enumerate(ALCOHOLS)]
     )
 
-    found = own.read(path, target=["a", "b"])
+    found = user_data.read(path, target=["a", "b"])
 
     assert (found.recipe.task, found.recipe.network.classes) == ("multilabel", 2)
-    assert np.isnan(found.parts[0].ys.numpy()).any()
+    assert np.isnan(found.train.ys.numpy()).any()
 
 
 def test_targets_of_different_kinds_need_a_network_each(tmp_path: Path):
@@ -108,7 +108,7 @@ def test_targets_of_different_kinds_need_a_network_each(tmp_path: Path):
     with pytest.raises(
         DataError, match=r"got a \(classification\), b \(regression\)\. Train a network for each kind\.$"
     ):
-        own.read(path, target=["a", "b"])
+        user_data.read(path, target=["a", "b"])
 
 
 def test_a_molecule_without_a_class_is_named(tmp_path: Path):
@@ -118,7 +118,7 @@ def test_a_molecule_without_a_class_is_named(tmp_path: Path):
     with refused(
         f"{path}, column 'a' must tell the class of every molecule: row 6 is blank. Remove such rows.", DataError
     ):
-        own.read(path, target=["a"])
+        user_data.read(path, target=["a"])
 
 
 def test_a_graph_without_a_class_is_named_by_its_number(tmp_path: Path):
@@ -131,16 +131,16 @@ def test_a_graph_without_a_class_is_named_by_its_number(tmp_path: Path):
         "NaN. Remove such graphs from the batch.",
         DataError,
     ):
-        own.read(path)
+        user_data.read(path)
 
 
 def test_what_is_not_there_and_a_fold_too_many_are_refused(tmp_path: Path):
     with refused(
         f"{tmp_path / 'none'} must be a folder, or a .csv, .zip or .safetensors file: there is none.", DataError
     ):
-        own.read(tmp_path / "none")
+        user_data.read(tmp_path / "none")
     with refused("the folds are numbered from 0 to 4: got 5.", DataError):
-        own.read(tmp_path, fold=5)
+        user_data.read(tmp_path, fold=5)
 
 
 def test_tu_files_are_recognised_in_a_folder_and_in_a_zip(tmp_path: Path):
@@ -153,7 +153,7 @@ def test_tu_files_are_recognised_in_a_folder_and_in_a_zip(tmp_path: Path):
             "2 folds need at least 2 examples of each class: found 1 of -1. Ask for fewer folds, or add examples.",
             DataError,
         ):
-            own.read(path, folds=2)
+            user_data.read(path, folds=2)
 
 
 def invoked(*words: str) -> str:
@@ -226,16 +226,16 @@ def test_what_is_in_one_group_is_not_divided(tmp_path: Path):
     """Thirty molecules of ten laboratories: five folds of two laboratories each."""
     path = table(tmp_path, "smiles,logS,laboratory", [f"{s},{i / 7},lab{i % 10}" for i, s in enumerate(ALCOHOLS)])
 
-    tests = [own.read(path, target=["logS"], group="laboratory", fold=fold).parts[1].numbers for fold in range(5)]
+    tests = [user_data.read(path, target=["logS"], group="laboratory", fold=fold).parts[1].numbers for fold in range(5)]
 
     assert all(len(numbers) == 6 and len({number % 10 for number in numbers}) == 2 for numbers in tests)
     assert sorted(np.concatenate(tests).tolist()) == list(range(30))
     with refused("molecules are divided by scaffold or by group: got both. Leave one out.", DataError):
-        own.read(path, target=["logS"], group="laboratory", scaffold=True)
+        user_data.read(path, target=["logS"], group="laboratory", scaffold=True)
 
 
 def test_every_setting_can_be_set_by_its_name(clouds: Path):
-    found = own.read(
+    found = user_data.read(
         clouds, folds=3, epochs=20, settings={"train.learning_rate": 0.03, "augment.drop": 0.0, "balanced": False}
     )
 
@@ -244,7 +244,7 @@ def test_every_setting_can_be_set_by_its_name(clouds: Path):
     assert not found.recipe.balanced
     assert (found.recipe.train.epochs, found.recipe.train.drops) == (20, (12, 18))  # at 60 and 90 per cent
     with pytest.raises(RecipeError, match=r"there is no 'train\.learning_rat'\. Did you mean train\.learning_rate"):
-        own.read(clouds, folds=3, settings={"train.learning_rat": 1})
+        user_data.read(clouds, folds=3, settings={"train.learning_rat": 1})
 
 
 def test_tensors_of_a_batch_go_from_a_file_to_figures(tmp_path: Path):
@@ -304,8 +304,8 @@ def test_a_run_keeps_all_that_says_which_data_it_learned():
 def test_a_run_that_says_nonsense_of_its_data_gives_a_sentence(clouds: Path, tmp_path: Path, text: str):
     run = tmp_path / "run"
     run.mkdir()
-    recipe = own.read(clouds, folds=3).recipe
-    Model.new(recipe, own.read(clouds, folds=3).parts[0], 0).save(run / "model.safetensors")
+    recipe = user_data.read(clouds, folds=3).recipe
+    Model.new(recipe, user_data.read(clouds, folds=3).parts[0], 0).save(run / "model.safetensors")
     (run / "data.json").write_text(text, "latin-1")
 
     result = CliRunner().invoke(app, ["evaluate", str(run)])

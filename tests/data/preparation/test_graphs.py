@@ -12,8 +12,7 @@ import torch
 
 from edgecond.data.formats import batch
 from edgecond.data.graphs import GraphExamples
-from edgecond.runs.own.settings import for_graphs
-from edgecond.runs.preparation import preparation, restored
+from edgecond.data.preparation import preparation, restored
 
 
 @pytest.fixture(autouse=True)
@@ -59,7 +58,7 @@ def test_the_units_are_restored_from_the_file():
 def test_pyramids_that_are_not_kept_are_forgotten_when_others_are_asked_for_and_do_not_travel():
     """A service that predicts all day must not grow, and a model that is sent away stays small."""
     recipe = for_graphs("pairs", examples(), "regression", dataset="batch")
-    made = preparation(recipe, examples(), lambda done, total: None, passing=True)
+    made = preparation(recipe, examples(), lambda done, total: None, transient=True)
     other = batch.packed([SimpleNamespace(edge_index=np.array([[0, 1], [1, 0]]), num_nodes=2, x=np.array([1.0, 2.5]))])
 
     made.view(examples(), 0, 1)

@@ -17,7 +17,7 @@ from edgecond.data.folder import surface_spacing
 from edgecond.errors import DataError
 from edgecond.graph.mesh import Mesh
 from edgecond.report.contents import Contents
-from edgecond.runs import own
+from edgecond.runs import user_data
 from edgecond.runs.model import Model
 from tests.data.conftest import real  # noqa: F401  a fixture
 from tests.meshes import BOX, mesh_of
@@ -61,15 +61,15 @@ def invoked(*words: str) -> str:
 
 def test_meshes_are_read_as_meshes_with_lengths_in_units_of_their_area(solids: Path):
     """Of 1,024 points that share an area evenly, each has a square whose side is the spacing."""
-    found = own.read(solids, meshes=True)
+    found = user_data.read(solids, meshes=True)
 
     areas = [trimesh.load(path).area for path in sorted(solids.glob("*/*"))]
     assert found.recipe.input.resolution == pytest.approx(np.median(areas) ** 0.5 / 32, rel=1e-4)
     assert found.recipe.input.edges == "mesh"
     assert found.recipe.augment.drop == 0
-    assert all(isinstance(cloud, Mesh) for cloud, _ in found.parts[1])
-    assert "60 meshes in 3 classes: box, sphere, torus" in found.said
-    assert "signal: none, so 1 everywhere; normals" in found.said
+    assert all(isinstance(cloud, Mesh) for cloud, _ in found.test)
+    assert "60 meshes in 3 classes: box, sphere, torus" in found.notes
+    assert "signal: none, so 1 everywhere; normals" in found.notes
 
 
 def test_kinds_of_meshes_are_learned_told_and_predicted_from_the_model_alone(solids: Path, tmp_path: Path):
@@ -80,8 +80,8 @@ def test_kinds_of_meshes_are_learned_told_and_predicted_from_the_model_alone(sol
     trained = invoked("train", str(solids), "--meshes", "--epochs", "12", "--out", run, *changes)
     assert "60 meshes in 3 classes" in trained
     model = Model.load(Path(run))
-    test = own.read(solids, meshes=True).parts[1]
-    assert model.figures(test)["accuracy"] > 0.9
+    test = user_data.read(solids, meshes=True).parts[1]
+    assert model.evaluate(test)["accuracy"] > 0.9
 
     told = csv.DictReader(io.StringIO(invoked("predict", run, str(solids))))
     right = [Path(row["file"]).parent.name == row["class"] for row in told]
@@ -91,11 +91,11 @@ def test_kinds_of_meshes_are_learned_told_and_predicted_from_the_model_alone(sol
 
 
 def test_a_report_draws_meshes_by_their_faces_and_their_pyramid_along_edges(solids: Path, tmp_path: Path):
-    found = own.read(solids, meshes=True, settings=SETTINGS)
-    model = Model.new(found.recipe, found.parts[0], 0)
+    found = user_data.read(solids, meshes=True, settings=SETTINGS)
+    model = Model.new(found.recipe, found.train, 0)
     model.about.update(fold=0, epochs=1)
 
-    text = Contents(model, [{"epoch": 1, "loss": 1.0, "accuracy": 0.5, "learning_rate": 0.1}], found.parts[1]).html()
+    text = Contents(model, [{"epoch": 1, "loss": 1.0, "accuracy": 0.5, "learning_rate": 0.1}], found.test).html()
 
     assert '"type":"mesh3d"' in text
     assert "They can be turned." in text
@@ -109,10 +109,10 @@ def test_a_file_without_faces_is_skipped_and_told(solids: Path, tmp_path: Path):
             (tmp_path / name / f"{number}.off").write_bytes((solids / kind / "0.off").read_bytes())
     (tmp_path / "a" / "cloud.xyz").write_text("0 0 0\n1 1 1\n")
 
-    found = own.read(tmp_path, meshes=True, folds=2)
+    found = user_data.read(tmp_path, meshes=True, folds=2)
 
     reason = "a mesh must have faces, and it has 2 points alone; it can be taken as a cloud."
-    assert f"skipped: {tmp_path / 'a' / 'cloud.xyz'} cannot be read: {reason}" in found.said
+    assert f"skipped: {tmp_path / 'a' / 'cloud.xyz'} cannot be read: {reason}" in found.notes
 
 
 def test_a_table_holds_no_meshes(tmp_path: Path):
@@ -120,7 +120,7 @@ def test_a_table_holds_no_meshes(tmp_path: Path):
     path.write_text("smiles,y\nCCO,1\n")
 
     with refused(f"meshes are files in a folder with a sub-folder per class: got the file {path}.", DataError):
-        own.read(path, meshes=True)
+        user_data.read(path, meshes=True)
 
 
 def test_the_spacing_on_surfaces_does_not_depend_on_their_triangles():

@@ -18,7 +18,7 @@ AROUND = ["Figures", "Learning", "Pyramid", "Filters", "How it was made"]
 @pytest.fixture(scope="module")
 def page(request):
     run = request.getfixturevalue(request.param)
-    return run, read(write(run.directory, None, run.test)), np.mean(run.model.scores(run.test), axis=0)
+    return run, read(write(run.directory, None, run.test)), np.mean(run.model.outputs_per_view(run.test), axis=0)
 
 
 @pytest.mark.parametrize("page", ["molecules"], indirect=True)

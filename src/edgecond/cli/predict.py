@@ -1,4 +1,4 @@
-"""The verb that uses a model, on one file or thousands, a batch at a time."""
+"""The verb that predicts, for one file or thousands, a batch at a time."""
 
 from __future__ import annotations
 
@@ -28,23 +28,26 @@ def predict(
         int | None,
         typer.Option(
             min=1,
-            help="Orientations of a cloud, 1 by default, or sparsifications of a graph, all by default, whose outputs "
-            "are averaged.",
+            help="Number of views whose outputs are averaged: orientations of a cloud, 1 by default, or "
+            "sparsifications of a graph, all by default.",
         ),
     ] = None,
     smiles: Annotated[str | None, typer.Option(help="Column of the SMILES in a CSV.")] = None,
-    every: Annotated[bool, typer.Option("--every", help="Give the probability of every class.")] = False,
+    probabilities: Annotated[
+        bool, typer.Option("--probabilities", help="Write the probability of every class.")
+    ] = False,
     lines: Annotated[bool, typer.Option("--json", help="Write JSON lines instead of CSV.")] = False,
-    out: Annotated[Path | None, typer.Option(help="The file to write, whole or not at all, instead of stdout.")] = None,
+    out: Annotated[Path | None, typer.Option(help="The file to write instead of stdout, whole or not at all.")] = None,
     ply: Annotated[
-        Path | None, typer.Option(help="Where points are classified: directory for a PLY of each cloud with them.")
+        Path | None,
+        typer.Option(help="Where points are classified: directory for a PLY file of each cloud with its classes."),
     ] = None,
 ) -> None:
-    """Name the class of each cloud, molecule or graph, or its quantities, as CSV. Only a batch is in memory.
+    """Predict the class or the numbers of each cloud, molecule or graph, as CSV. Only a batch is in memory.
 
-    Where points or vertices are classified there is a row for each, or with --ply a file for each cloud.
+    Where points or vertices have predictions there is a row for each, or with --ply a file for each cloud.
 
-    What cannot be read is reported and left out, and the exit status is then 1.
+    Files that cannot be read are reported and left out, and the exit status is then 1.
 
     Example: edgecond predict runs/demo runs/demo/examples/*.npy
     """
@@ -62,14 +65,21 @@ def predict(
         typer.echo(sentence, err=True)
 
     with users_errors():
-        found = Model.load(model)
+        loaded = Model.load(model)
         hidden = out is None and sys.stdout.isatty()  # rows that run over the terminal are progress enough
-        with _written_to(out) as stream, counting(found.recipe.name, seen=not hidden) as progress:
-            writer = csv.DictWriter(stream, columns(found, every, ply), lineterminator="\n")
+        with _written_to(out) as stream, counting(loaded.recipe.name, seen=not hidden) as progress:
+            writer = csv.DictWriter(stream, columns(loaded, probabilities, ply), lineterminator="\n")
             if not lines:
                 writer.writeheader()
             for row in predictions(
-                found, files, views=views, column=smiles, every=every, ply=ply, report=report, progress=progress
+                loaded,
+                files,
+                views=views,
+                smiles=smiles,
+                probabilities=probabilities,
+                ply=ply,
+                report=report,
+                progress=progress,
             ):
                 if lines:
                     stream.write(json.dumps(row, ensure_ascii=False) + "\n")

@@ -1,0 +1,44 @@
+"""The verb that assesses ECC by the protocol of Errica et al."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from edgecond.cli._app import app
+from edgecond.cli.running import Epochs, Jobs, Results, Resume, run_folds, Runs, Seeds, Workers
+
+
+@app.command()
+def fair(
+    dataset: Annotated[str, typer.Argument(help="nci1, enzymes or dd.")],
+    fold: Annotated[list[int] | None, typer.Option(help="An outer fold, from 0; may be repeated.")] = None,
+    seed: Seeds = None,
+    jobs: Jobs = 1,
+    epochs: Epochs = None,
+    workers: Workers = 0,
+    resume: Resume = True,
+    runs: Runs = Path("runs"),
+    results: Results = Path("results"),
+) -> None:
+    """Assess ECC by the protocol of Errica et al.: in each outer fold, select a network by validation, then test it.
+
+    Example: edgecond fair enzymes --jobs 2
+    """
+    from edgecond.paper import fair as protocol
+
+    if dataset not in protocol.QUOTED:
+        typer.echo(f"the protocol has public folds of {', '.join(protocol.QUOTED)}: got {dataset}.", err=True)
+        raise typer.Exit(2)
+    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        typer.echo("this protocol runs folds side by side: use --jobs instead of torchrun.", err=True)
+        raise typer.Exit(2)
+    recipe = protocol.candidate(dataset, "ecc", "fair")
+    wanted = [(f, s) for s in seed or [0] for f in (range(protocol.FOLDS) if fold is None else fold)]
+    options = {"epochs": epochs, "workers": workers, "runs": runs, "results": results}
+    work = partial(protocol.assess, dataset, tell=typer.echo)
+    run_folds(["fair", dataset], recipe, work, wanted, jobs, resume, [protocol.METRIC, "train_accuracy"], options)

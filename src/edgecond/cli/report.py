@@ -1,0 +1,32 @@
+"""The verb that writes a page about a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from edgecond.cli._app import app
+from edgecond.cli.console import users_errors
+from edgecond.cli.running import load_test_set, Moved
+
+
+@app.command()
+def report(
+    run: Annotated[Path, typer.Argument(help="The directory of a run.")],
+    out: Annotated[Path | None, typer.Option(help="The file to write; RUN/report.html by default.")] = None,
+    moved: Moved = None,
+) -> None:
+    """Write a page about a run: learning curves, metrics, mistakes, pyramid, filters and settings.
+
+    It is a single file that needs nothing but a browser.
+
+    Example: edgecond report runs/demo
+    """
+    from edgecond.report import write
+    from edgecond.runs.model import Model
+
+    with users_errors():
+        path = write(run, out, load_test_set(run, Model.load(run), moved))
+    typer.echo(f"The report is in {path}.")

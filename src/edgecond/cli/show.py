@@ -1,0 +1,26 @@
+"""The verb that shows the settings of a row."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from edgecond.cli._app import app
+from edgecond.cli.console import users_errors
+
+
+@app.command()
+def show(row: Annotated[str, typer.Argument(help="A row of `edgecond list`.")]) -> None:
+    """Show a row: the paper's numbers, and the settings as `edgecond train --set` takes them.
+
+    Example: edgecond show sydney/wider
+    """
+    from edgecond.runs.recipe import find, format_settings
+
+    with users_errors():
+        recipe = find(row)
+    for claim in recipe.paper:
+        typer.echo(f"{'paper':21}{claim}")
+    for name, value in format_settings(recipe).items():
+        typer.echo(f"{name:21}{value}")

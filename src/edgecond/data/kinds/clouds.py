@@ -1,0 +1,290 @@
+"""Point clouds: folders of files, arrays of points, and the settings of Section 4.2 in units of their spacing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from os import PathLike
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from edgecond.data import datasets, folder, segmented
+from edgecond.data.examples import Examples, PointExamples
+from edgecond.data.formats import ENDINGS, Points, read_points
+from edgecond.data.kinds.base import Batch, Kind, Learned, ReadOptions, Report, Rows, Split, Total, UserData
+from edgecond.data.kinds.networks import adapted
+from edgecond.data.kinds.pictures import Description, FilterLabels, LevelsPicture, OffsetLabels
+from edgecond.data.kinds.wording import class_counts, skipped
+from edgecond.data.points import Columns, labelled, points_of, read_cloud, to_cloud
+from edgecond.data.preparation import CloudPreparation, no_progress, Progress, SampleSettings
+from edgecond.errors import DataError
+from edgecond.graph import Cloud
+
+STEPS, BATCH_SIZE = 4000, 32
+"""Training takes about so many steps of so many clouds, where that is 50 to 250 epochs, as in the paper."""
+POINTS = 2**15
+"""Number of points in a batch where points have targets; a batch has at least one cloud."""
+MOST_CLOUDS = 256
+"""Number of clouds in memory while predicting, at most."""
+DATASET = "folder"
+
+
+class Clouds(Kind):
+    """Point clouds in files or arrays."""
+
+    name: ClassVar[str] = "clouds"
+    unit: ClassVar[str] = "point"
+    base: ClassVar[str] = "modelnet10/ecc"
+    options: ClassVar[frozenset[str]] = frozenset({"vertices", "columns", "up"})
+    place: ClassVar[tuple[str, ...]] = ("file",)
+    writes_points: ClassVar[bool] = True
+    from_meshes: ClassVar[bool] = False
+
+    # User data
+
+    def holds(self, path: Path, options: ReadOptions) -> bool:
+        return path.is_dir()
+
+    def read(self, path: Path, options: ReadOptions) -> UserData:
+        if options.vertices is not None:
+            return self._read_points(path, options.vertices)
+        contents = folder.read(path, meshes=self.from_meshes)
+        examples = contents.examples
+        number = len(examples.classes)
+        notes = (
+            f"{len(examples)} {self.name} in {number} classes: {', '.join(examples.classes)}",
+            self._signal(contents.columns),
+            *skipped([sentence for _, sentence in contents.skipped]),
+        )
+        kept = {"columns": list(contents.columns)}
+        return UserData(_name(path), examples, (examples.classes,), False, DATASET, kept, notes)
+
+    def _read_points(self, path: Path, column: str) -> UserData:
+        """Read clouds whose points have targets."""
+        contents = segmented.read(path, column)
+        examples = contents.examples
+        notes = (
+            f"{len(examples)} clouds of {len(examples.ys):,} points in {len(examples.classes)} classes: "
+            f"{class_counts(examples)}",
+            self._signal(contents.columns),
+            *skipped([sentence for _, sentence in contents.skipped]),
+        )
+        kept = {"columns": list(contents.columns)}
+        return UserData(_name(path), examples, (examples.classes,), True, DATASET, kept, notes)
+
+    def split(
+        self, data: UserData, split: Split, strata: NDArray[np.int64] | None
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        if data.per_vertex and len(data.examples) < split.folds:
+            raise DataError(
+                f"{data.name} must hold at least {split.folds} clouds that can be read, one for each fold: it holds "
+                f"{len(data.examples)}. Ask for fewer folds, or cut the clouds."
+            )
+        return super().split(data, split, strata)
+
+    def settings(self, examples: Any, base: Mapping[str, Any], dataset: str, per_vertex: bool) -> dict[str, Any]:
+        unit = self._spacing(examples) / base["input.resolution"]
+        batch_size = BATCH_SIZE
+        if per_vertex:
+            batch_size = int(np.clip(POINTS * len(examples) // len(examples.ys), 1, BATCH_SIZE))
+        epochs = int(np.clip(STEPS * batch_size // len(examples), 50, 250))
+        network = adapted(base["network"], len(examples.classes), unit=unit, per_vertex=per_vertex)
+        return {
+            "network": str(network),
+            "input.resolution": base["input.resolution"] * unit,
+            "input.radius": base["input.radius"] * unit,
+            "train.epochs": epochs,
+            "train.batch_size": batch_size,
+            "train.drops": [int(0.6 * epochs), int(0.9 * epochs)],
+            "orientations": 1,
+        }
+
+    def settings_note(self, settings: Mapping[str, Any]) -> str | None:
+        spacing = settings["input.resolution"]
+        return f"the spacing of points is {spacing:.3g}: resolutions and radii are multiples of it"
+
+    def _signal(self, columns: Sequence[str]) -> str:
+        return f"signal: {', '.join(columns) or 'none, so 1 everywhere'}"
+
+    def _spacing(self, examples: Examples | PointExamples) -> float:
+        return folder.point_spacing(examples.clouds)
+
+    # Samples
+
+    def prepare(
+        self, settings: SampleSettings, examples: Any, *, progress: Progress = no_progress, transient: bool = False
+    ) -> CloudPreparation:
+        return CloudPreparation.fit(settings, examples, meshes=self.from_meshes)
+
+    def restore(self, settings: SampleSettings, tensors: Mapping[str, Tensor]) -> CloudPreparation:
+        columns = settings.options.get("columns", ())
+        if not isinstance(columns, list | tuple) or not all(isinstance(name, str) for name in columns):
+            raise ValueError("the columns of the signal must be a list of names.")
+        return CloudPreparation.restore(settings, tensors, meshes=self.from_meshes)
+
+    def views(self, settings: SampleSettings) -> int:
+        return settings.orientations
+
+    def views_to_predict(self, settings: SampleSettings) -> int:
+        return 1
+
+    # Predictions
+
+    def batches(
+        self,
+        learned: Learned,
+        files: Sequence[Path],
+        options: ReadOptions,
+        report: Report,
+        total: Total,
+    ) -> Iterator[Batch]:
+        paths = [path for given in files for path in _listed(given, report)]
+        total(len(paths))
+        size = min(learned.batch_size, MOST_CLOUDS)
+        for start in range(0, len(paths), size):
+            clouds: list[tuple[Path, Cloud]] = []
+            for path in paths[start : start + size]:
+                try:
+                    clouds.append((path, self.read_file(path, learned)))
+                except DataError as error:
+                    report(str(error))
+            yield Batch(
+                [{"file": path} for path, _ in clouds],
+                unlabelled([cloud for _, cloud in clouds]),
+                [len(cloud) for _, cloud in clouds],
+            )
+
+    def read_file(self, path: Path, learned: Learned) -> Cloud:
+        """Read the cloud in a file as those that were learned."""
+        # All points of a mesh are predicted for where points have targets, and a sample of its surface otherwise.
+        sampling: dict[str, Any] = {"count": None} if learned.per_vertex else {}
+        options = learned.settings.options
+        if learned.dataset == DATASET:
+            return to_cloud(read_points(path, **sampling), options.get("columns", ()), path)
+        return datasets.adapt(learned.dataset, read_cloud(path, learned.d0, **sampling), options)
+
+    # Rows in memory
+
+    def accepts(self, row: Any) -> bool:
+        return isinstance(row, Cloud | PathLike) or _is_table(row)
+
+    def reader(self, rows: Rows) -> CloudReader:
+        columns, widths = Columns(), dict[int, int]()  # first row of each width
+        for number, row in enumerate(rows):
+            columns.add(points := _points(row, number))
+            if not isinstance(row, PathLike):
+                widths.setdefault(3 + len(points.names), number)
+        if len(widths) > 1:
+            (one, first), (other, second) = list(widths.items())[:2]
+            raise DataError(
+                f"clouds must have the same columns: row {first} of X has {one}, and row {second} has {other}."
+            )
+        return CloudReader(columns.names, next(iter(widths), None))
+
+    rows_dataset: ClassVar[str] = DATASET
+
+    def rows_options(self, reader: CloudReader) -> dict[str, Any]:
+        return {"columns": list(reader.columns)}
+
+    def restore_reader(self, learned: Learned, about: Mapping[str, Any] | None) -> CloudReader:
+        if about is not None:
+            return CloudReader(tuple(about["columns"]), about["width"])
+        unnamed = [f"column {4 + k}" for k in range(learned.d0)]
+        return CloudReader(tuple(learned.settings.options.get("columns", unnamed)))
+
+    # Descriptions
+
+    def describe(self, examples: Examples | PointExamples, number: int) -> Description:
+        name = str(examples.names[number]) if examples.names else ""
+        return Description(name, examples.clouds[number])
+
+    def levels(
+        self, examples: Examples | PointExamples, preparation: CloudPreparation, most: int
+    ) -> tuple[int, LevelsPicture]:
+        levels = preparation.builder.levels([examples.clouds[0]])
+        return 0, LevelsPicture(levels, self._explanation)
+
+    _explanation = "The points of a voxel become one, and edges connect points within the radius of their level."
+
+    def filter_labels(self, examples: Any, preparation: CloudPreparation) -> FilterLabels:
+        return OffsetLabels(preparation.builder)
+
+
+@dataclass(frozen=True)
+class CloudReader:
+    """Reads clouds from arrays, `Cloud`s and files.
+
+    Attributes:
+        columns: Names of the columns of the signal; none for a signal of 1 everywhere.
+        width: Number of columns that arrays must have, x, y and z among them; none if files were learned.
+    """
+
+    columns: tuple[str, ...]
+    width: int | None = None
+
+    @property
+    def about(self) -> dict[str, Any]:
+        return asdict(self)
+
+    def examples(self, rows: Rows, ys: NDArray[Any], names: Sequence[str]) -> Examples:
+        return labelled(self._clouds(rows), torch.from_numpy(ys), names)
+
+    def unlabelled(self, rows: Rows) -> Examples:
+        return unlabelled(self._clouds(rows))
+
+    def _clouds(self, rows: Rows) -> list[Cloud]:
+        clouds = []
+        for number, row in enumerate(rows):
+            points, width = _points(row, number), self.width or 3 + len(self.columns)
+            if not isinstance(row, PathLike) and 3 + len(points.names) != width:
+                raise DataError(
+                    f"row {number} of X must have {width} columns, as in training: it has {3 + len(points.names)}."
+                )
+            if not isinstance(row, PathLike) and not self.width:
+                points = replace(points, names=self.columns)  # columns of arrays are those of the files, in their order
+            clouds.append(to_cloud(points, self.columns, _source(row, number)))
+        return clouds
+
+
+def unlabelled(clouds: Sequence[Cloud]) -> Examples:
+    """Return clouds as examples without targets: the single class has no meaning."""
+    return Examples("clouds", ("",), clouds, torch.zeros(len(clouds), dtype=torch.long), "")
+
+
+def _name(path: Path) -> str:
+    return path.resolve().stem
+
+
+def _listed(given: Path, report: Report) -> list[Path]:
+    """The files to read: one, or those in a directory."""
+    if not given.is_dir():
+        return [given]
+    files = sorted(f for f in given.rglob("*") if f.suffix.lower() in ENDINGS and not f.name.startswith("."))
+    if not files:
+        report(f"{given} must hold clouds or meshes, files that end in {', '.join(ENDINGS)}: it holds none.")
+    return files
+
+
+def _is_table(row: Any) -> bool:
+    if isinstance(row, Sequence) and not isinstance(row, bytes | str) and row:
+        return np.ndim(row[0]) == 1
+    return getattr(row, "ndim", None) == 2 and hasattr(row, "__array__")
+
+
+def _points(row: Any, number: int) -> Points:
+    if isinstance(row, PathLike):
+        return read_points(Path(row))
+    if isinstance(row, Cloud):
+        row = torch.cat([row.positions, row.signal], dim=1)
+    if isinstance(row, Tensor):
+        row = row.detach().cpu()
+    return points_of(row, _source(row, number))
+
+
+def _source(row: Any, number: int) -> object:
+    return row if isinstance(row, PathLike) else f"row {number} of X"

@@ -1,0 +1,259 @@
+"""General graphs: TU files, tensors of PyG batches, and `Data` objects in memory (Section 4.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from edgecond.data.archives import is_archive
+from edgecond.data.formats import batch, tu
+from edgecond.data.graphs import GraphExamples, Graphs
+from edgecond.data.kinds.base import (
+    Batch,
+    Kind,
+    Learned,
+    ReadOptions,
+    Report,
+    RowReader,
+    Rows,
+    Targets,
+    Total,
+    UserData,
+)
+from edgecond.data.kinds.networks import adapted
+from edgecond.data.kinds.pictures import CommonLabels, Description, FilterLabels, GraphPicture, LevelsPicture
+from edgecond.data.kinds.wording import class_counts
+from edgecond.data.preparation import GraphPreparation, no_progress, Progress, SampleSettings
+from edgecond.errors import DataError
+
+MOST_GRAPHS = 1024
+"""Number of graphs in memory while predicting, at most; a file is read as a whole."""
+SEEN, MATRICES = 64, 6
+"""Examples whose labels are counted, and labels whose filters are shown, at most."""
+TENSORS = ".safetensors"
+
+
+class GeneralGraphs(Kind):
+    """Graphs in files or in memory."""
+
+    name: ClassVar[str] = "graphs"
+    unit: ClassVar[str] = "vertex"
+    base: ClassVar[str] = "nci1/ecc"
+    options: ClassVar[frozenset[str]] = frozenset({"vertices"})
+    place: ClassVar[tuple[str, ...]] = ("file", "graph")
+    precomputes: ClassVar[bool] = True
+    averages_views: ClassVar[bool] = False
+
+    # User data
+
+    def holds(self, path: Path, options: ReadOptions) -> bool:
+        if path.is_dir():
+            return any(path.glob("*_graph_indicator.txt"))
+        return path.name.lower().endswith(TENSORS) or is_archive(path)
+
+    def read(self, path: Path, options: ReadOptions) -> UserData:
+        if path.name.lower().endswith(TENSORS):
+            return self._read_tensors(path, options.vertices)
+        if options.vertices is not None:
+            raise DataError(
+                f"{path} must hold targets of vertices for --vertices: TU files have labels of vertices, which are "
+                "known, and no targets. Save the graphs as tensors of a PyG batch."
+            )
+        graphs = tu.read(path)
+        examples = GraphExamples(graphs, np.arange(len(graphs)))
+        return UserData(_name(path), examples, (examples.classes,), False, "tu", notes=(repr(graphs),))
+
+    def _read_tensors(self, path: Path, vertices: str | None) -> UserData:
+        contents = batch.read(path, vertices=vertices)
+        if contents.vertex_ys is not None:
+            every = np.arange(len(contents.graphs))
+            names = contents.vertex_classes
+            examples = GraphExamples(contents.graphs, every, outcomes=names, vertex_ys=contents.vertex_ys)
+            targets: Targets = (names,)
+            predicted = f"{vertices} of {len(examples.ys):,} vertices: {class_counts(examples)}"
+        elif contents.target_names:
+            targets, examples = contents.classes, examples_of(contents, str(path))
+            predicted = ", ".join(contents.target_names)
+        else:
+            raise DataError(f"{path} must hold y, the target of each graph: it holds none.")
+        notes = (repr(contents.graphs), f"target: {predicted}")
+        return UserData(_name(path), examples, targets, contents.vertex_ys is not None, "batch", notes=notes)
+
+    def settings(
+        self, examples: GraphExamples, base: Mapping[str, Any], dataset: str, per_vertex: bool
+    ) -> dict[str, Any]:
+        graphs = examples.graphs
+        network = adapted(base["network"], len(examples.classes), per_vertex=per_vertex)
+        return {
+            "network": str(network),
+            "attributes": graphs.vertex_attributes.shape[1] + graphs.edge_attributes.shape[1] > 0,
+            "standardised": self.standardises,
+        }
+
+    standardises: ClassVar[bool] = True
+
+    # Samples
+
+    def prepare(
+        self, settings: SampleSettings, examples: Any, *, progress: Progress = no_progress, transient: bool = False
+    ) -> GraphPreparation:
+        return GraphPreparation.fit(settings, examples, progress=progress, transient=transient)
+
+    def restore(self, settings: SampleSettings, tensors: Mapping[str, Tensor]) -> GraphPreparation:
+        return GraphPreparation.restore(settings, tensors)
+
+    def views(self, settings: SampleSettings) -> int:
+        return settings.sparsifications
+
+    def most_views(self, settings: SampleSettings) -> int | None:
+        return settings.sparsifications
+
+    # Predictions
+
+    def batches(
+        self,
+        learned: Learned,
+        files: Sequence[Path],
+        options: ReadOptions,
+        report: Report,
+        total: Total,
+    ) -> Iterator[Batch]:
+        assert isinstance(learned.preparation, GraphPreparation)
+        expected = learned.preparation.empty()
+        for path in files:
+            try:
+                graphs, numbers = _read_alike(path, expected, report)
+            except DataError as error:
+                report(str(error))
+                continue
+            for start in range(0, len(graphs), MOST_GRAPHS):
+                some = numbers[start : start + MOST_GRAPHS].tolist()
+                places = [{"file": path, "graph": number + 1} for number in some]
+                yield batch_of(places, graphs.take(range(start, start + len(some))))
+
+    # Rows in memory
+
+    def accepts(self, row: Any) -> bool:
+        return hasattr(row, "edge_index")
+
+    rows_dataset: ClassVar[str] = "batch"
+
+    def reader(self, rows: Rows) -> RowReader:
+        return GraphReader(_packed(rows).take([]))
+
+    def restore_reader(self, learned: Learned, about: Mapping[str, Any] | None) -> RowReader:
+        assert isinstance(learned.preparation, GraphPreparation)
+        expected = learned.preparation.empty()
+        if about is None:
+            return GraphReader(expected)
+        widths: dict[str, Any] = {name: np.zeros((0, width)) for name, width in about.items()}
+        return GraphReader(replace(expected, **widths))
+
+    # Descriptions
+
+    def describe(self, examples: GraphExamples, number: int) -> Description:
+        graph = int(examples.numbers[number])
+        return Description(f"graph {graph}", GraphPicture(examples.graphs, graph))
+
+    def levels(
+        self, examples: GraphExamples, preparation: GraphPreparation, most: int
+    ) -> tuple[int, LevelsPicture] | None:
+        sizes = examples.graphs.sizes[examples.numbers]
+        lower = np.argsort(sizes, kind="stable")[: len(sizes) // 2 + 1]  # up to the median
+        small = lower[sizes[lower] <= most]
+        if not len(small):
+            return None
+        number = int(small[-1])
+        pyramid = preparation.view(examples, 0, 1).sample([number], 0).pyramid
+        how = "Levels come from Kron reduction; thick lines have more than the median weight of their level."
+        return number, LevelsPicture(pyramid, how)
+
+    def filter_labels(self, examples: GraphExamples, preparation: GraphPreparation) -> FilterLabels:
+        few = examples.take(range(min(len(examples), SEEN)))
+        labels = preparation.view(few, 0, 1).sample(range(len(few)), 0).pyramid.graphs[0].labels
+        rows, counts = torch.unique(labels.per_edge(labels.values), dim=0, return_counts=True)
+        order = torch.argsort(counts, descending=True, stable=True)[:MATRICES]
+        names = tuple(label_name(row, examples.graphs) for row in rows[order].tolist())
+        return CommonLabels(rows[order], names, counts[order] / len(labels))
+
+
+@dataclass(frozen=True)
+class GraphReader:
+    """Reads PyG `Data`, or whatever has the same parts, with the labels and attributes of the training set."""
+
+    expected: Graphs
+    width: ClassVar[None] = None
+
+    @property
+    def about(self) -> dict[str, Any]:
+        return {name: getattr(self.expected, name).shape[1] for name in ("vertex_attributes", "edge_attributes")}
+
+    def examples(self, rows: Rows, ys: NDArray[Any], names: Sequence[str]) -> GraphExamples:
+        return labelled(_packed(rows, self.expected), ys, names)
+
+    def unlabelled(self, rows: Rows) -> GraphExamples:
+        return GraphExamples(_packed(rows, self.expected), np.arange(len(rows)))
+
+
+def labelled(graphs: Graphs, ys: NDArray[Any], names: Sequence[str]) -> GraphExamples:
+    """Return graphs with the class of each, or with a row of targets."""
+    every = np.arange(len(graphs))
+    if ys.ndim == 2:
+        return GraphExamples(graphs, every, ys, tuple(names))
+    return GraphExamples(replace(graphs, ys=ys, classes=np.arange(len(names))), every, None, tuple(names))
+
+
+def batch_of(places: list[dict[str, Any]], graphs: Graphs) -> Batch:
+    """Return graphs without targets as a batch to predict."""
+    return Batch(places, GraphExamples(graphs, np.arange(len(graphs))), graphs.sizes.tolist())
+
+
+def examples_of(contents: Any, where: str) -> GraphExamples:
+    """Return all graphs of a table or a batch with their targets: a class of each, or a row of numbers.
+
+    Args:
+        contents: Graphs with `targets`, `target_names` and the `classes` of each target.
+        where: Where they are from, for messages.
+    """
+    if len(contents.classes) != 1 or not contents.classes[0]:
+        return GraphExamples(contents.graphs, np.arange(len(contents.graphs)), contents.targets, contents.target_names)
+    ys = contents.targets[:, 0]
+    if np.isnan(ys).any():
+        raise DataError(f"{where}, {contents.without_class(int(np.isnan(ys).argmax()))}")
+    return labelled(contents.graphs, ys.astype(np.int64), contents.classes[0])
+
+
+def label_name(row: Sequence[float], graphs: Graphs) -> str:
+    """Return what people call an edge label: the category of its one-hot part, and the degrees that may follow."""
+    if len(row) < graphs.s:
+        return "All edges"
+    values = graphs.edge_values.tolist()
+    names = [*([f"Edge label {value}" for value in values] or ["Edges"]), "Self-connection"]
+    degrees = [f"{number:.3g}" for number in row[graphs.s :]]
+    return names[int(np.argmax(row[: graphs.s]))] + (f" with L_deg {' and '.join(degrees)}" if degrees else "")
+
+
+def _name(path: Path) -> str:
+    return path.resolve().stem
+
+
+def _packed(rows: Rows, expected: Graphs | None = None) -> Graphs:
+    return batch.packed(rows, np.zeros(len(rows)), expected).graphs
+
+
+def _read_alike(path: Path, expected: Graphs, report: Report) -> tuple[Graphs, NDArray[np.int64]]:
+    """Read the graphs of a file whose labels are known, and their numbers in it."""
+    if path.suffix.lower() == TENSORS:
+        graphs = batch.read(path, like=expected).graphs
+        return graphs, np.arange(len(graphs))
+    graphs, numbers, unknown = tu.read(path, classes=False).in_terms_of(expected)
+    for number, sentence in unknown:
+        report(f"{path}, graph {number + 1}: {sentence}")
+    return graphs, numbers

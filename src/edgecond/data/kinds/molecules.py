@@ -1,0 +1,117 @@
+"""Molecules: SMILES in tables and in memory, as graphs of atoms and bonds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from edgecond.data.formats import smiles
+from edgecond.data.graphs import GraphExamples, Graphs
+from edgecond.data.kinds.base import Batch, Learned, ReadOptions, Report, RowReader, Rows, Split, Total, UserData
+from edgecond.data.kinds.graphs import batch_of, examples_of, GeneralGraphs, labelled, MOST_GRAPHS
+from edgecond.data.kinds.pictures import Description, MoleculePicture
+from edgecond.data.kinds.wording import skipped
+from edgecond.data.splits import group_folds, scaffold_split
+from edgecond.errors import DataError
+
+
+class Molecules(GeneralGraphs):
+    """Molecules as SMILES."""
+
+    name: ClassVar[str] = "molecules"
+    unit: ClassVar[str] = "atom"
+    options: ClassVar[frozenset[str]] = frozenset({"smiles", "target", "group"})
+    place: ClassVar[tuple[str, ...]] = ("file", "row", "smiles")
+    standardises: ClassVar[bool] = False  # all attributes are zeros and ones
+
+    def holds(self, path: Path, options: ReadOptions) -> bool:
+        return path.is_file() and path.name.lower().endswith((".csv", ".tsv", ".gz"))
+
+    def read(self, path: Path, options: ReadOptions) -> UserData:
+        table = smiles.read(path, smiles=options.smiles, target=list(options.target) or None, group=options.group)
+        examples = replace(examples_of(table, str(path)), smiles=table.smiles)
+        notes = (
+            f"{len(table)} molecules; {len(table.skipped)} rows skipped",
+            *skipped([f"row {row}: {sentence}" for row, sentence in table.skipped]),
+            f"target: {', '.join(table.target_names)}",
+        )
+        name = path.resolve().stem
+        return UserData(name, examples, table.classes, False, "smiles", notes=notes, groups=table.groups)
+
+    def split(
+        self, data: UserData, split: Split, strata: NDArray[np.int64] | None
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        if split.scaffold and data.groups:
+            raise DataError("molecules are split by scaffold or by group: got both. Leave one out.")
+        if split.scaffold:
+            train, _, test = scaffold_split(data.examples.smiles, (0.9, 0.0, 0.1))
+            return train, test
+        if data.groups:
+            test = group_folds(data.groups, split.folds)[split.fold]
+            return np.setdiff1d(np.arange(len(data.examples)), test), test
+        return split.stratified(len(data.examples), strata, data.examples.classes)
+
+    def batches(
+        self,
+        learned: Learned,
+        files: Sequence[Path],
+        options: ReadOptions,
+        report: Report,
+        total: Total,
+    ) -> Iterator[Batch]:
+        for path in files:
+            try:
+                for table in smiles.iterate(path, smiles=options.smiles, size=MOST_GRAPHS):
+                    for row, sentence in table.skipped:
+                        report(f"{path}, row {row}: {sentence}")
+                    rows = zip(table.rows.tolist(), table.smiles, strict=True)
+                    yield batch_of([{"file": path, "row": row, "smiles": text} for row, text in rows], table.graphs)
+            except DataError as error:
+                report(str(error))
+
+    def accepts(self, row: Any) -> bool:
+        return isinstance(row, str)
+
+    rows_dataset: ClassVar[str] = "smiles"
+
+    def reader(self, rows: Rows) -> RowReader:
+        return MoleculeReader()
+
+    def restore_reader(self, learned: Learned, about: Mapping[str, Any] | None) -> RowReader:
+        return MoleculeReader()
+
+    def describe(self, examples: GraphExamples, number: int) -> Description:
+        if not examples.smiles:
+            return super().describe(examples, number)
+        text = examples.smiles[int(examples.numbers[number])]
+        return Description(text, MoleculePicture(text))
+
+
+@dataclass(frozen=True)
+class MoleculeReader:
+    """Reads SMILES, whose encoding is fixed."""
+
+    width: ClassVar[None] = None
+
+    @property
+    def about(self) -> dict[str, Any]:
+        return {}
+
+    def examples(self, rows: Rows, ys: NDArray[Any], names: Sequence[str]) -> GraphExamples:
+        return labelled(_featurised(rows), ys, names)
+
+    def unlabelled(self, rows: Rows) -> GraphExamples:
+        return GraphExamples(_featurised(rows), np.arange(len(rows)))
+
+
+def _featurised(rows: Rows) -> Graphs:
+    graphs, unread = smiles.featurise(rows)
+    if unread:
+        others = f" So are {len(unread) - 1} more rows." if len(unread) > 1 else ""
+        raise DataError(f"every row of X must be a molecule: row {unread[0][0]} is not. {unread[0][1]}{others}")
+    return graphs

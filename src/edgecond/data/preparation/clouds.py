@@ -1,0 +1,89 @@
+"""Samples of clouds and meshes: augmented for training, rotated about the up-axis for views (Sections 3.4, 4.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Self
+
+import torch
+from torch import Tensor
+
+from edgecond.data.augment import augment, orientation
+from edgecond.data.examples import Examples, PointExamples
+from edgecond.data.labels import check_labelling, distinct_offsets
+from edgecond.data.preparation.base import SampleSettings
+from edgecond.data.pyramid import levels_of
+from edgecond.data.samples import Source
+from edgecond.data.samples.clouds import Builder, CloudSource
+from edgecond.graph import Cloud
+
+ONE_HOT = "one-hot"
+
+
+@dataclass(frozen=True, eq=False)
+class CloudPreparation:
+    """Builds the pyramids of clouds when they are needed.
+
+    Attributes:
+        settings: How samples are made.
+        builder: Makes a sample of some clouds.
+    """
+
+    settings: SampleSettings
+    builder: Builder
+
+    @staticmethod
+    def fit(settings: SampleSettings, examples: Examples | PointExamples, *, meshes: bool = False) -> CloudPreparation:
+        """Return the preparation for a training set; a one-hot label has an element per offset in its first cloud."""
+        preparation = CloudPreparation._with_offsets(settings, None, meshes)
+        if settings.labels != ONE_HOT:
+            return preparation
+        offsets = distinct_offsets(preparation.builder.levels([examples.clouds[0]]))
+        return CloudPreparation._with_offsets(settings, offsets, meshes)
+
+    @staticmethod
+    def restore(settings: SampleSettings, tensors: Mapping[str, Tensor], *, meshes: bool = False) -> CloudPreparation:
+        """Return the preparation of a model file."""
+        if settings.labels != ONE_HOT:
+            return CloudPreparation._with_offsets(settings, None, meshes)
+        offsets = []
+        for level in range(settings.network.resolutions):
+            rows = tensors.get(f"offsets.{level}")
+            if rows is None or rows.shape != (max(len(rows), 1), 3) or rows.dtype != torch.float32:
+                raise ValueError(f"one-hot labels need a table of offsets, three numbers each, at level {level}.")
+            offsets.append(rows)
+        return CloudPreparation._with_offsets(settings, offsets, meshes)
+
+    @staticmethod
+    def _with_offsets(settings: SampleSettings, offsets: Sequence[Tensor] | None, meshes: bool) -> CloudPreparation:
+        check_labelling(settings.labels)
+        assert settings.resolution is not None
+        assert settings.radius is not None
+        network = settings.network
+        levels = levels_of(network, settings.resolution, settings.radius, radius_scale=settings.radius_scale)
+        heads = {"strided": network.strided, "per_vertex": network.per_vertex}
+        return CloudPreparation(settings, Builder(levels, settings.labels, known=offsets, meshes=meshes, **heads))
+
+    @property
+    def tensors(self) -> Mapping[str, Tensor]:
+        return {f"offsets.{level}": offsets for level, offsets in enumerate(self.builder.known or ())}
+
+    @property
+    def about(self) -> Mapping[str, Any]:
+        return {}
+
+    def training(self, examples: Examples | PointExamples, seed: int) -> Source:
+        change = self.settings.augment
+        return CloudSource(examples, self.builder, partial(augment, **change) if change else None, seed)
+
+    def view(self, examples: Examples | PointExamples, number: int, views: int) -> Source:
+        return CloudSource(examples, self.builder, partial(_rotated, turn=number, turns=views))
+
+    def transient(self) -> Self:
+        return self
+
+
+def _rotated(cloud: Cloud, _: object, *, turn: int, turns: int) -> Cloud:
+    return orientation(cloud, turn, turns)

@@ -1,0 +1,160 @@
+"""Samples of general graphs: several pyramids of each, all for training and one per view (Sections 3.5 and 4.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from edgecond.data.graphs import GraphExamples, Graphs
+from edgecond.data.labels import check_labelling
+from edgecond.data.preparation.base import no_progress, Progress, SampleSettings
+from edgecond.data.samples import Source
+from edgecond.data.samples.graphs import GraphSource, Pyramids
+from edgecond.data.samples.store import pyramids
+from edgecond.errors import DataError
+
+VALUES = ("vertex_values", "edge_values")
+ATTRIBUTES = ("vertex_attributes", "edge_attributes")
+UNITS = tuple(f"{name}.{what}" for name in ATTRIBUTES for what in ("mean", "scale"))
+
+
+@dataclass(frozen=True, eq=False)
+class GraphPreparation:
+    """Computes the pyramids of a whole data set at once, and keeps them.
+
+    Attributes:
+        settings: How samples are made.
+        progress: Called while pyramids are computed.
+        tensors: Vocabulary of vertex and edge labels, under the names of `VALUES`; mean and standard deviation of the
+            attributes over the training set, under those of `UNITS`, if attributes are standardised.
+        is_transient: Whether graphs come once: only the pyramids of the last ones are kept, and each graph has the
+            pyramids that it would have alone, so that a prediction does not depend on its neighbours in a batch.
+    """
+
+    settings: SampleSettings
+    progress: Progress = no_progress
+    tensors: Mapping[str, Tensor] = field(default_factory=dict)
+    is_transient: bool = False
+    _pyramids: dict[str, Pyramids] = field(default_factory=dict, init=False, repr=False)
+    _last: list[Any] = field(default_factory=list, init=False, repr=False)  # graphs, and their pyramids
+
+    def __post_init__(self) -> None:
+        check_labelling(self.settings.labels, graphs=True)
+
+    @staticmethod
+    def fit(
+        settings: SampleSettings, examples: GraphExamples, *, progress: Progress = no_progress, transient: bool = False
+    ) -> GraphPreparation:
+        """Return the preparation for a training set."""
+        vocabulary = {name: torch.from_numpy(getattr(examples.graphs, name).astype(np.int64)) for name in VALUES}
+        units = _units(examples) if settings.standardised else {}
+        return GraphPreparation(settings, progress, vocabulary | units, transient)
+
+    @staticmethod
+    def restore(settings: SampleSettings, tensors: Mapping[str, Tensor]) -> GraphPreparation:
+        """Return the preparation of a model file. The first files do not hold the vocabulary of labels."""
+        _check_tensors(tensors)
+        return GraphPreparation(
+            settings, tensors={name: tensors[name] for name in (*UNITS, *VALUES) if name in tensors}
+        )
+
+    @property
+    def about(self) -> Mapping[str, Any]:
+        return {"pyramids": "+".join(pyramids.digest for pyramids in self._pyramids.values())}
+
+    def training(self, examples: GraphExamples, seed: int) -> Source:
+        return self._source(examples, range(self.settings.sparsifications))
+
+    def view(self, examples: GraphExamples, number: int, views: int) -> Source:
+        if views > self.settings.sparsifications:
+            raise DataError(
+                f"a graph has as many views as sparsifications, {self.settings.sparsifications} in "
+                f"{self.settings.name}: got {views}. Ask for fewer views."
+            )
+        return self._source(examples, range(number, number + 1))
+
+    def transient(self) -> Self:
+        return replace(self, is_transient=True)
+
+    def _source(self, examples: GraphExamples, copies: range) -> Source:
+        settings = self.settings
+        return GraphSource(self._of(examples.graphs), examples, copies, settings.labels, settings.attributes)
+
+    def empty(self) -> Graphs:
+        """Return no graphs, with the vocabulary of labels and the attributes of the training set."""
+        if any(name not in self.tensors for name in VALUES):
+            raise DataError(
+                f"{self.settings.name} must hold the vocabulary of vertex and edge labels: its file was written by an "
+                "older edgecond, without one. Train it again."
+            )
+        widths = {name: len(self.tensors.get(f"{name}.mean", ())) for name in ATTRIBUTES}
+        nothing, begin = np.zeros(0, np.int64), np.zeros(1, np.int64)
+        return Graphs(
+            self.settings.name,
+            ys=nothing,
+            classes=nothing,
+            vertex_pointer=begin,
+            edge_pointer=begin,
+            source=nothing,
+            target=nothing,
+            vertex_labels=nothing,
+            edge_labels=nothing,
+            attributes=np.zeros((0, 0)),
+            digest="",
+            **{name: self.tensors[name].numpy() for name in VALUES},
+            **{name: np.zeros((0, width)) for name, width in widths.items()},
+        )
+
+    def _of(self, graphs: Graphs) -> Pyramids:
+        if self.is_transient:
+            if self._last[:1] != [graphs]:
+                self._last[:] = graphs, self._compute(graphs, alone=True)
+            return self._last[1]
+        if graphs.digest not in self._pyramids:
+            self._pyramids[graphs.digest] = self._compute(graphs, progress=self.progress)
+        return self._pyramids[graphs.digest]
+
+    def _compute(self, graphs: Graphs, **options: Any) -> Pyramids:
+        settings = self.settings
+        levels, copies = settings.network.resolutions, settings.sparsifications
+        return pyramids(_standardised(graphs, self.tensors), levels, copies, tries=settings.tries, **options)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"progress": no_progress, "_pyramids": {}, "_last": []}  # computed again when needed
+
+
+def _check_tensors(tensors: Mapping[str, Tensor]) -> None:
+    for name in VALUES:
+        values = tensors.get(name, torch.arange(0))
+        if values.dtype != torch.int64 or values.ndim != 1 or (values.diff() <= 0).any():
+            raise ValueError(f"{name} must be whole numbers that ascend.")
+    for name in ATTRIBUTES:
+        mean, scale = (tensors.get(f"{name}.{what}", torch.ones(0).double()) for what in ("mean", "scale"))
+        if mean.dtype != torch.float64 or mean.ndim != 1 or mean.shape != scale.shape or not (scale > 0).all():
+            raise ValueError(f"{name} must have a mean and a scale above zero for each column.")
+
+
+def _units(examples: GraphExamples) -> dict[str, Tensor]:
+    """Return mean and standard deviation of the attributes over the vertices and the edges of some graphs."""
+    units: dict[str, Tensor] = {}
+    graphs = examples.graphs.take(examples.numbers)
+    for name in ATTRIBUTES:
+        rows = torch.tensor(getattr(graphs, name), dtype=torch.float64)
+        if len(rows) and rows.shape[1]:
+            scale = rows.std(0, correction=0)
+            units |= {f"{name}.mean": rows.mean(0), f"{name}.scale": torch.where(scale > 0, scale, 1.0)}
+    return units
+
+
+def _standardised(graphs: Graphs, units: Mapping[str, Tensor]) -> Graphs:
+    """Return the graphs with standardised attributes, where there are units."""
+    known = [name for name in ATTRIBUTES if f"{name}.mean" in units]
+    changes = {
+        name: (getattr(graphs, name) - units[f"{name}.mean"].numpy()) / units[f"{name}.scale"].numpy() for name in known
+    }
+    return replace(graphs, **changes) if changes else graphs

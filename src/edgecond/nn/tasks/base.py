@@ -1,0 +1,207 @@
+"""The interface of a task: its loss, its outputs, its metrics, and how predictions are written and reported."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from jaxtyping import Float
+from numpy.typing import NDArray
+from torch import Tensor
+
+from edgecond.errors import RecipeError
+from edgecond.nn.tasks.findings import Cards, Finding
+from edgecond.notation import Architecture
+
+Outputs = Float[np.ndarray, "n t"]
+"""Probabilities or numbers: a row per example, or per vertex where a task is about vertices."""
+Views = Sequence[Outputs]
+"""The outputs of each view of the examples (test-time augmentation)."""
+
+
+class Loss(NamedTuple):
+    """Sums over the examples of a batch: the loss is `total / weight`, the training metric `metric / known`.
+
+    Both are 0 / 0 where no target is known. The sums over the shares of several processes are those of the whole batch.
+    """
+
+    total: Tensor
+    weight: Tensor
+    metric: Tensor
+    known: Tensor
+
+
+@dataclass(frozen=True)
+class Task(ABC):
+    """What a network learns to predict. The fields of a task are what it takes from the training set.
+
+    Attributes:
+        name: Name in recipes and model files.
+        metrics: Name of each metric in records, and as people read it.
+        training_metric: The metric that is measured during training.
+        per_vertex: Whether there is a prediction for each vertex instead of one for each graph.
+        weights_classes: Whether the loss can weight rare classes as much as frequent ones.
+        meaning: What the outputs of an exported network are.
+    """
+
+    name: ClassVar[str]
+    metrics: ClassVar[Mapping[str, str]]
+    training_metric: ClassVar[str]
+    per_vertex: ClassVar[bool] = False
+    weights_classes: ClassVar[bool] = False
+    meaning: ClassVar[str]
+
+    # Targets
+
+    @classmethod
+    @abstractmethod
+    def fits(cls, targets: Sequence[Sequence[str]], per_vertex: bool) -> bool:
+        """Return whether this is the task for such targets.
+
+        Args:
+            targets: The class names of each target, none for a number.
+            per_vertex: Whether each vertex has targets of its own.
+        """
+
+    @classmethod
+    @abstractmethod
+    def fit(cls, ys: Tensor, outputs: int, *, balanced: bool = False) -> Self:
+        """Return the task with what it takes from the targets of the training set.
+
+        Args:
+            ys: The targets.
+            outputs: Number of outputs of the network.
+            balanced: Whether rare classes count as much as frequent ones.
+        """
+
+    @classmethod
+    def settings(cls, ys: NDArray[Any]) -> dict[str, Any]:
+        """Return the settings of a recipe that fit the targets, by their dotted names."""
+        return {}
+
+    @classmethod
+    def strata(cls, ys: NDArray[Any]) -> NDArray[np.int64] | None:
+        """Return the classes that a split spreads evenly over its parts, if there are any."""
+        return None
+
+    @classmethod
+    def check_targets(cls, ys: Tensor, names: Sequence[str]) -> None:
+        """Raise a `ValueError` if there is nothing to learn from all the targets of a data set."""
+        return
+
+    @classmethod
+    def check_network(cls, network: Architecture) -> None:
+        """Raise a `RecipeError` if the network does not predict for what the task is about."""
+        if network.per_vertex != cls.per_vertex:
+            about, head = ("each vertex", "V") if cls.per_vertex else ("each graph", "GAP or GMP")
+            raise RecipeError(
+                f"a network for {cls.name} must predict for {about}, with {head} in it: got {network}. "
+                f"Change the network, or the data."
+            )
+
+    # Training and evaluation
+
+    @abstractmethod
+    def loss(self, scores: Tensor, y: Tensor) -> Loss:
+        """Return the loss of a batch and the metric to watch, as sums."""
+
+    @abstractmethod
+    def outputs(self, scores: Tensor) -> Tensor:
+        """Return what the scores of a network mean: probabilities, or numbers in their own units."""
+
+    @abstractmethod
+    def evaluate(self, y: NDArray[Any], views: Views, *, average: bool = True) -> dict[str, float]:
+        """Return the metrics on some examples.
+
+        Args:
+            y: The targets.
+            views: The outputs of each view.
+            average: Whether the metrics of one view are means over all views, instead of those of the first.
+        """
+
+    @abstractmethod
+    def decide(self, outputs: Outputs) -> NDArray[Any]:
+        """Return predictions from outputs: the number of the class of each example, zeros and ones, or numbers."""
+
+    @classmethod
+    def written(cls, metrics: Mapping[str, float]) -> str:
+        """Return metrics as a line of text."""
+        return ", ".join(f"{name} {cls._number(value)}" for name, value in metrics.items())
+
+    def confusion(self, y: NDArray[Any], views: Views) -> NDArray[np.int64] | None:
+        """Return how many examples of each class (row) were predicted as each class (column), if there are classes."""
+        return None
+
+    # Predictions
+
+    @abstractmethod
+    def columns(self, names: Sequence[str], probabilities: bool = False) -> list[str]:
+        """Return the names of what `row` returns."""
+
+    @abstractmethod
+    def row(self, names: Sequence[str], output: Float[np.ndarray, " t"], probabilities: bool = False) -> dict[str, Any]:
+        """Return the prediction for one example, or one vertex.
+
+        Args:
+            names: Name of each output: of the classes, or of the targets.
+            output: Its outputs.
+            probabilities: Whether the probability of every class is wanted.
+        """
+
+    # Reports
+
+    def headline(
+        self, metrics: Mapping[str, float], training: Mapping[str, float], views: int, extra: Sequence[str] = ()
+    ) -> Finding:
+        """Return the metrics that a report begins with.
+
+        Args:
+            metrics: Those that `evaluate` returns.
+            training: The metrics of the last epoch.
+            views: Number of views.
+            extra: Names of metrics that are shown for this data set alone.
+        """
+        shown = tuple((self.metrics[name], self._number(value)) for name, value in metrics.items())
+        return Finding("Metrics", "", (Cards(shown),))
+
+    @abstractmethod
+    def findings(self, names: Sequence[str], y: NDArray[Any], views: Views) -> list[Finding]:
+        """Return what a report shows of predictions beside the truth."""
+
+    # Files
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """What a model file holds of the task."""
+        return asdict(self)
+
+    @classmethod
+    def restore(cls, parameters: Mapping[str, tuple[float, ...]], outputs: int) -> Self:
+        """Return the task of a model file.
+
+        Args:
+            parameters: Those that `parameters` returned.
+            outputs: Number of outputs of the network.
+        """
+        names, required = [field.name for field in fields(cls)], cls._required()
+        if not parameters.keys() <= set(names) or not set(required) <= parameters.keys():
+            found = ", ".join(parameters)[:60] or "nothing"
+            raise ValueError(f"the parameters of {cls.name} are {', '.join(names) or 'none'}: found {found}.")
+        for name, numbers in parameters.items():
+            if len(numbers) not in ({outputs} if name in required else {0, outputs}):
+                raise ValueError(
+                    f"{name} must have a number for each of {outputs} outputs of {cls.name}: found {len(numbers)}."
+                )
+        return cls(**parameters)
+
+    @classmethod
+    def _required(cls) -> tuple[str, ...]:
+        """Names of the parameters that a model file must hold."""
+        return ()
+
+    @staticmethod
+    def _number(value: float) -> str:
+        return f"{value:.4g}"

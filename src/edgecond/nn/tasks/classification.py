@@ -1,0 +1,217 @@
+"""One class of several for each graph: cross-entropy and the metrics of the paper's tables (Section 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from numpy.typing import NDArray
+from torch import nn, Tensor
+
+from edgecond.nn.tasks.base import Loss, Outputs, Task, Views
+from edgecond.nn.tasks.findings import Cards, ConfusionMatrix, Finding, Gallery, percent, SHOWN, Table
+
+Classes = Int[np.ndarray, " n"]
+
+UNBALANCED = 3.0
+"""Classes are weighted equally if the most frequent is this many times as frequent as the rarest."""
+
+
+@dataclass(frozen=True)
+class Classification(Task):
+    """Predict one class of several for each graph. A class of -1 is unknown.
+
+    Attributes:
+        weights: Weight of each class in the loss; none for equal weights.
+    """
+
+    name: ClassVar[str] = "classification"
+    metrics: ClassVar[Mapping[str, str]] = {
+        "accuracy": "Accuracy",
+        "f1": "Weighted F1",
+        "f1_legacy": "F1 as in the authors' code",
+        "class_accuracy": "Mean class accuracy",
+    }
+    training_metric: ClassVar[str] = "accuracy"
+    meaning: ClassVar[str] = "score of each class; the softmax of the scores is the probability"
+    weights_classes: ClassVar[bool] = True
+    unit: ClassVar[str] = "examples"
+
+    weights: tuple[float, ...] = ()
+
+    @classmethod
+    def fits(cls, targets: Sequence[Sequence[str]], per_vertex: bool) -> bool:
+        return len(targets) == 1 and len(targets[0]) > 0 and per_vertex == cls.per_vertex
+
+    @classmethod
+    def fit(cls, ys: Tensor, outputs: int, *, balanced: bool = False) -> Self:
+        if not balanced:
+            return cls()
+        known = ys[ys >= 0]
+        counts = torch.bincount(known, minlength=outputs).clamp(min=1)
+        return cls(tuple((len(known) / (outputs * counts)).tolist()))
+
+    @classmethod
+    def settings(cls, ys: NDArray[Any]) -> dict[str, Any]:
+        counts = np.bincount(ys[ys >= 0])
+        return {"balanced": bool(counts.max() > UNBALANCED * counts[counts > 0].min())}
+
+    @classmethod
+    def strata(cls, ys: NDArray[Any]) -> NDArray[np.int64] | None:
+        return ys
+
+    @classmethod
+    def check_targets(cls, ys: Tensor, names: Sequence[str]) -> None:
+        classes = set(ys.tolist())
+        if len(classes) == 1:
+            raise ValueError(f"at least two classes are needed: all examples are of the class {names[classes.pop()]}.")
+
+    def loss(self, scores: Tensor, y: Tensor) -> Loss:
+        weights = scores.new_tensor(self.weights) if self.weights else None
+        total = nn.functional.cross_entropy(scores, y, weights, ignore_index=-1, reduction="sum")
+        known = y[y >= 0]
+        count = scores.new_tensor(len(known))
+        weight = count if weights is None else weights[known].sum()
+        return Loss(total, weight, (scores.argmax(1) == y).sum(), count)
+
+    def outputs(self, scores: Tensor) -> Tensor:
+        """Return the probabilities of the classes."""
+        return scores.softmax(1)
+
+    def evaluate(self, y: Classes, views: Views, *, average: bool = True) -> dict[str, float]:
+        """Return the metrics of a single view and, if there are several, those of their votes and mean scores."""
+        classes = views[0].shape[1]
+        single = views if average else views[:1]
+        predicted = np.concatenate([view.argmax(1) for view in single])
+        metrics = class_metrics(np.tile(y, len(single)), predicted, classes)
+        if len(views) > 1:
+            for combination, predicted in (("votes", vote(views)), ("scores", average_scores(views))):
+                combined = class_metrics(y, predicted, classes)
+                metrics |= {f"{name}_{combination}": value for name, value in combined.items()}
+        return metrics
+
+    def decide(self, outputs: Outputs) -> Classes:
+        return outputs.argmax(1)
+
+    def confusion(self, y: Classes, views: Views) -> NDArray[np.int64]:
+        return confusion(y, vote(views), views[0].shape[1])
+
+    def columns(self, names: Sequence[str], probabilities: bool = False) -> list[str]:
+        return ["class", "probability", *([f"p({name})" for name in names] if probabilities else [])]
+
+    def row(self, names: Sequence[str], output: Float[np.ndarray, " t"], probabilities: bool = False) -> dict[str, Any]:
+        numbers = [round(float(value), 6) for value in output]
+        prediction = {"class": names[int(output.argmax())], "probability": max(numbers)}
+        return prediction | ({f"p({name})": p for name, p in zip(names, numbers, strict=True)} if probabilities else {})
+
+    def headline(
+        self, metrics: Mapping[str, float], training: Mapping[str, float], views: int, extra: Sequence[str] = ()
+    ) -> Finding:
+        shown = [name for name in self.metrics if name != "f1_legacy" or name in extra]
+        cards = [(self.metrics[name], f"{percent(metrics[name])} %") for name in shown]
+        cards.append(("Training accuracy", f"{percent(training['accuracy'])} %"))
+        if views == 1:
+            return Finding("Metrics", "", (Cards(tuple(cards)),))
+        rows = tuple(
+            (self.metrics[name], *(percent(metrics[name + suffix]) for suffix in ("", "_votes", "_scores")))
+            for name in shown
+        )
+        headers = ("In per cent", "One view", f"Votes of {views} views", f"Mean scores of {views} views")
+        return Finding("Metrics", "", (Cards(tuple(cards)), Table(headers, rows)))
+
+    def findings(self, names: Sequence[str], y: Classes, views: Views) -> list[Finding]:
+        return [*self._classes(names, y, views), self._mistakes(names, y, views)]
+
+    @classmethod
+    def written(cls, metrics: Mapping[str, float]) -> str:
+        return ", ".join(f"{name} {percent(value)}" for name, value in metrics.items())
+
+    def _classes(self, names: Sequence[str], y: Classes, views: Views) -> list[Finding]:
+        """The confusion matrix, and precision, recall and F1 of each class."""
+        counts = confusion(y, vote(views), len(names))
+        caption = f"Test {self.unit} by class (row) and predicted class (column)."
+        how = f"the majority vote of {len(views)} views" if len(views) > 1 else "the most probable class"
+        precision, recall, f1 = precision_recall_f1(counts)
+        rows = [
+            (name, percent(precision[i]), percent(recall[i]), percent(f1[i]), f"{counts[i].sum():,}")
+            for i, name in enumerate(names)
+        ]
+        lead = (
+            f"Precision, recall and F1, their harmonic mean, of each class in per cent, and its number of {self.unit}."
+        )
+        return [
+            Finding("Confusion", f"The prediction is {how}.", (ConfusionMatrix(counts, tuple(names), caption),)),
+            Finding("Classes", lead, (Table(("Class", "Precision", "Recall", "F1", "Count"), tuple(rows)),)),
+        ]
+
+    def _mistakes(self, names: Sequence[str], y: Classes, views: Views) -> Finding:
+        """The wrong predictions with the highest probability."""
+        predicted = vote(views)
+        probability = np.mean(views, axis=0)[np.arange(len(y)), predicted]
+        wrong = np.flatnonzero(predicted != y)
+        shown = wrong[np.argsort(-probability[wrong], kind="stable")][:SHOWN].tolist()
+        if not shown:
+            return Finding("Mistakes", "None: all predictions on the test set are right.")
+        examples = tuple(
+            (
+                number,
+                f"{names[y[number]]}, predicted as {names[predicted[number]]} "
+                f"with probability {percent(probability[number])}\N{NO-BREAK SPACE}%",
+            )
+            for number in shown
+        )
+        lead = f"The {len(shown)} of {len(wrong)} wrong predictions with the highest probability."
+        return Finding("Mistakes", lead, (Gallery(examples),))
+
+
+def average_scores(views: Views) -> Classes:
+    """Return the class with the highest mean probability over the views of each example (ECC-5-scores)."""
+    return np.mean(views, axis=0).argmax(1)
+
+
+def vote(views: Views) -> Classes:
+    """Return the class predicted in most views of each example (ECC-12-votes); of equals, the more probable."""
+    classes = views[0].shape[1]
+    votes = sum(np.eye(classes)[view.argmax(1)] for view in views)
+    return (votes + 1e-3 * np.mean(views, axis=0)).argmax(1)
+
+
+def confusion(y: Classes, predicted: Classes, classes: int) -> NDArray[np.int64]:
+    """Count the examples of each class (row) predicted as each class (column); a class of -1 is unknown."""
+    y, predicted = y[y >= 0], predicted[y >= 0]
+    return np.bincount(y * classes + predicted, minlength=classes * classes).reshape(classes, classes)
+
+
+def precision_recall_f1(counts: Int[np.ndarray, "c c"]) -> tuple[Outputs, Outputs, Outputs]:
+    """Return precision, recall and F1 of each class from a confusion matrix; 0 where one is not defined."""
+    hits, true, predicted = counts.diagonal().astype(float), counts.sum(1), counts.sum(0)
+    precision = np.divide(hits, predicted, out=np.zeros(len(hits)), where=predicted > 0)
+    recall = np.divide(hits, true, out=np.zeros(len(hits)), where=true > 0)
+    total = precision + recall
+    f1 = np.divide(2 * precision * recall, total, out=np.zeros(len(hits)), where=total > 0)
+    return precision, recall, f1
+
+
+def class_metrics(y: Classes, predicted: Classes, classes: int) -> dict[str, float]:
+    """Return the metrics of the paper's tables.
+
+    Returns:
+        `f1`: F1 of each class, weighted by its frequency, as scikit-learn computes it; `f1_legacy`: the same with the
+        authors' denominator max(1, P + R), which is too low for weak classes; `accuracy`: mean over examples;
+        `class_accuracy`: mean over the classes that occur.
+    """
+    counts = confusion(y, predicted, classes)
+    precision, recall, f1 = precision_recall_f1(counts)
+    table = counts.astype(float)
+    hits, true = table.diagonal(), table.sum(1)
+    weights = true / true.sum()
+    return {
+        "f1": float(weights @ f1),
+        "f1_legacy": float(weights @ (2 * precision * recall / np.maximum(1.0, precision + recall))),
+        "accuracy": float(hits.sum() / true.sum()),
+        "class_accuracy": float(recall[true > 0].mean()),
+    }

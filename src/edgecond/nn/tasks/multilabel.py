@@ -1,0 +1,125 @@
+"""Several yes-or-no labels for each graph, some of which may be unknown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from jaxtyping import Float
+from numpy.typing import NDArray
+from torch import nn, Tensor
+
+from edgecond.nn.tasks.base import Loss, Outputs, Task, Views
+from edgecond.nn.tasks.columns import known_pairs, means
+from edgecond.nn.tasks.findings import Finding, Gallery, percent, SHOWN, Table
+
+
+@dataclass(frozen=True)
+class Multilabel(Task):
+    """Predict several labels, each yes or no, for each graph: binary cross-entropy of those that are known."""
+
+    name: ClassVar[str] = "multilabel"
+    metrics: ClassVar[Mapping[str, str]] = {
+        "roc_auc": "ROC AUC",
+        "average_precision": "Average precision",
+        "accuracy": "Accuracy",
+    }
+    training_metric: ClassVar[str] = "accuracy"
+    meaning: ClassVar[str] = "score of each label; its sigmoid is the probability of yes"
+
+    @classmethod
+    def fits(cls, targets: Sequence[Sequence[str]], per_vertex: bool) -> bool:
+        return len(targets) > 1 and not per_vertex and all(len(names) in (1, 2) for names in targets)
+
+    @classmethod
+    def fit(cls, ys: Tensor, outputs: int, *, balanced: bool = False) -> Self:
+        return cls()
+
+    def loss(self, scores: Tensor, y: Tensor) -> Loss:
+        known = ~y.isnan()
+        predicted, truth = scores[known], y[known].to(scores.dtype)
+        total = nn.functional.binary_cross_entropy_with_logits(predicted, truth, reduction="sum")
+        count = known.sum().to(scores.dtype)
+        return Loss(total, count, ((predicted > 0) == (truth > 0.5)).sum(), count)
+
+    def outputs(self, scores: Tensor) -> Tensor:
+        """Return the probability of yes for each label."""
+        return scores.sigmoid()
+
+    def evaluate(self, y: Outputs, views: Views, *, average: bool = True) -> dict[str, float]:
+        """Return the means over the labels that are yes for some examples and no for others."""
+        return means(label_metrics(y, np.mean(views, axis=0)), self.metrics)
+
+    def decide(self, outputs: Outputs) -> NDArray[np.int64]:
+        return (outputs > 0.5).astype(int)
+
+    def columns(self, names: Sequence[str], probabilities: bool = False) -> list[str]:
+        return list(names)
+
+    def row(self, names: Sequence[str], output: Float[np.ndarray, " t"], probabilities: bool = False) -> dict[str, Any]:
+        return {name: round(float(value), 6) for name, value in zip(names, output, strict=True)}
+
+    @classmethod
+    def written(cls, metrics: Mapping[str, float]) -> str:
+        return ", ".join(f"{name} {percent(value)}" for name, value in metrics.items())
+
+    def findings(self, names: Sequence[str], y: Outputs, views: Views) -> list[Finding]:
+        outputs = np.mean(views, axis=0)
+        rows = tuple(
+            (
+                name,
+                *(f"{metrics[metric]:.4g}" if metrics else "-" for metric in self.metrics),
+                f"{int((truth == 1).sum()):,}",
+                f"{int((truth == 0).sum()):,}",
+            )
+            for name, metrics, truth in zip(names, label_metrics(y, outputs), y.T, strict=True)
+        )
+        lead = (
+            "ROC AUC, average precision and accuracy of each label, and its number of positive and negative test "
+            "examples. A label without both kinds has no metrics."
+        )
+        headers = ("Label", *self.metrics.values(), "Positive", "Negative")
+        return [Finding("Labels", lead, (Table(headers, rows),)), self._mistakes(names, y, outputs)]
+
+    def _mistakes(self, names: Sequence[str], y: Outputs, outputs: Outputs) -> Finding:
+        """The wrong labels with the highest probability."""
+        wrong = ~np.isnan(y) & ((outputs > 0.5) != (y > 0.5))
+        margin = np.where(wrong, np.abs(outputs - 0.5), 0)
+        shown = [divmod(int(place), y.shape[1]) for place in np.argsort(-margin, axis=None, kind="stable")[:SHOWN]]
+        shown = [(number, label) for number, label in shown if margin[number, label] > 0]
+        if not shown:
+            return Finding("Mistakes", "None: all predictions on the test set are right.")
+
+        def caption(number: int, label: int) -> str:
+            positive, probability = y[number, label] > 0.5, outputs[number, label]
+            prediction = f"{'no' if positive else 'yes'} with probability"
+            share = percent(1 - probability if positive else probability)
+            return (
+                f"{names[label]}: {'yes' if positive else 'no'}, predicted as {prediction} {share}\N{NO-BREAK SPACE}%"
+            )
+
+        lead = f"The {len(shown)} of {int(wrong.sum())} wrong predictions with the highest probability."
+        return Finding("Mistakes", lead, (Gallery(tuple((n, caption(n, label)) for n, label in shown)),))
+
+
+def label_metrics(y: Outputs, probabilities: Outputs) -> list[dict[str, float]]:
+    """Return the metrics of each label; none for a label that is not both yes and no among the examples.
+
+    Args:
+        y: 1, 0 or NaN for each example and label.
+        probabilities: Probability of yes.
+    """
+    from sklearn.metrics import average_precision_score, roc_auc_score
+
+    return [
+        {
+            "roc_auc": float(roc_auc_score(truth, probability)),
+            "average_precision": float(average_precision_score(truth, probability)),
+            "accuracy": float(((probability > 0.5) == (truth > 0.5)).mean()),
+        }
+        if 0 < truth.sum() < len(truth)
+        else {}
+        for truth, probability in known_pairs(y, probabilities)
+    ]

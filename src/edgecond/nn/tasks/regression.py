@@ -1,0 +1,129 @@
+"""One or more numbers for each graph, some of which may be unknown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from numpy.typing import NDArray
+from torch import Tensor
+
+from edgecond.nn.tasks.base import Loss, Outputs, Task, Views
+from edgecond.nn.tasks.columns import known_pairs, means
+from edgecond.nn.tasks.findings import Finding, Gallery, Scatter, SHOWN, Table
+
+LEARNING_RATE = 0.03
+"""Squared errors are not bounded as other losses are, and need a lower learning rate."""
+
+
+@dataclass(frozen=True)
+class Regression(Task):
+    """Predict one or more numbers for each graph: squared error, in standard deviations of the training set.
+
+    Attributes:
+        mean: Mean of each target over the training set.
+        scale: Standard deviation of each target over the training set.
+    """
+
+    name: ClassVar[str] = "regression"
+    metrics: ClassVar[Mapping[str, str]] = {
+        "rmse": "Root mean squared error",
+        "mae": "Mean absolute error",
+        "r2": "R²",
+    }
+    training_metric: ClassVar[str] = "mse"
+    meaning: ClassVar[str] = "each target, less its mean and divided by its scale, which the objective holds"
+
+    mean: tuple[float, ...]
+    scale: tuple[float, ...]
+
+    @classmethod
+    def fits(cls, targets: Sequence[Sequence[str]], per_vertex: bool) -> bool:
+        return len(targets) > 0 and not any(targets) and per_vertex == cls.per_vertex
+
+    @classmethod
+    def fit(cls, ys: Tensor, outputs: int, *, balanced: bool = False) -> Self:
+        mean = ys.nanmean(0)
+        scale = (ys - mean).square().nanmean(0).sqrt()
+        scale = torch.where((scale > 0) & scale.isfinite(), scale, 1.0)
+        return cls(tuple(mean.nan_to_num().tolist()), tuple(scale.tolist()))
+
+    @classmethod
+    def settings(cls, ys: NDArray[Any]) -> dict[str, Any]:
+        return {"train.learning_rate": LEARNING_RATE}
+
+    @classmethod
+    def _required(cls) -> tuple[str, ...]:
+        return ("mean", "scale")
+
+    def loss(self, scores: Tensor, y: Tensor) -> Loss:
+        known, scale = ~y.isnan(), scores.new_tensor(self.scale).expand_as(scores)
+        errors = (self.outputs(scores) - y.to(scores.dtype))[known]
+        total = (errors / scale[known]).square().sum()
+        count = known.sum().to(scores.dtype)
+        return Loss(total, count, errors.detach().square().sum(), count)
+
+    def outputs(self, scores: Tensor) -> Tensor:
+        """Return the numbers in their own units."""
+        return scores.new_tensor(self.mean) + scores.new_tensor(self.scale) * scores
+
+    def evaluate(self, y: Outputs, views: Views, *, average: bool = True) -> dict[str, float]:
+        """Return the means over the targets, of the mean predictions over views."""
+        return means(error_metrics(y, np.mean(views, axis=0)), self.metrics)
+
+    def decide(self, outputs: Outputs) -> Outputs:
+        return outputs
+
+    def columns(self, names: Sequence[str], probabilities: bool = False) -> list[str]:
+        return list(names)
+
+    def row(self, names: Sequence[str], output: Float[np.ndarray, " t"], probabilities: bool = False) -> dict[str, Any]:
+        return {name: round(float(value), 6) for name, value in zip(names, output, strict=True)}
+
+    def findings(self, names: Sequence[str], y: Outputs, views: Views) -> list[Finding]:
+        outputs = np.mean(views, axis=0)
+        rows, plots = [], []
+        columns = zip(names, y.T, outputs.T, error_metrics(y, outputs), strict=True)
+        for name, truth, predicted, metrics in columns:
+            known = np.flatnonzero(~np.isnan(truth))
+            numbers = [f"{metrics[metric]:.4g}" if metrics else "-" for metric in self.metrics]
+            rows.append((name, *numbers, f"{len(known):,}"))
+            if metrics:
+                caption = f"{name}, predictions over the truth: root mean squared error {numbers[0]}."
+                plots.append(Scatter(truth[known], predicted[known], None if self.per_vertex else known, caption))
+        table = Table(("Target", *self.metrics.values(), "Count"), tuple(rows))
+        lead = "The metrics of each target, and its number of known values in the test set."
+        return [Finding("Targets", lead, (table, *plots)), *self._errors(names, y, outputs)]
+
+    def _errors(self, names: Sequence[str], y: Outputs, outputs: Outputs) -> list[Finding]:
+        """The largest errors, in standard deviations of the training set."""
+        if self.per_vertex:
+            return []
+        errors = np.abs(np.nan_to_num((outputs - y) / np.array(self.scale)))
+        shown = [divmod(int(place), y.shape[1]) for place in np.argsort(-errors, axis=None, kind="stable")[:SHOWN]]
+        examples = tuple(
+            (number, f"{names[target]}: {y[number, target]:.4g}, predicted {outputs[number, target]:.4g}")
+            for number, target in shown
+            if errors[number, target] > 0
+        )
+        if not examples:
+            return []
+        lead = "The largest errors, relative to the standard deviation of their target."
+        return [Finding("Errors", lead, (Gallery(examples),))]
+
+
+def error_metrics(y: Outputs, predicted: Outputs) -> list[dict[str, float]]:
+    """Return RMSE, MAE and $R^2$ of each target; none for a target that is unknown for all examples."""
+    columns: list[dict[str, float]] = []
+    for truth, prediction in known_pairs(y, predicted):
+        if not len(truth):
+            columns.append({})
+            continue
+        square, variance = float(((prediction - truth) ** 2).mean()), float(truth.var())
+        r2 = 1 - square / variance if variance else float("nan")
+        columns.append({"rmse": square**0.5, "mae": float(np.abs(prediction - truth).mean()), "r2": r2})
+    return columns

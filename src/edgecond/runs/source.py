@@ -1,0 +1,120 @@
+"""Which user data a run was trained on, in a file of its directory, so that its test set can be read again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from edgecond.data.kinds import LabelledExamples, ReadOptions, Split
+from edgecond.errors import DataError
+from edgecond.files import write_whole
+from edgecond.runs.model import kind_for, Model, shown
+from edgecond.runs.recipe import Recipe
+from edgecond.runs.user_data import Dataset, read_split
+
+FILE = "data.json"
+_TYPES: dict[str, type | tuple[type, ...]] = {
+    "path": str,
+    "smiles": (str, type(None)),
+    "target": (list, type(None)),
+    "meshes": bool,
+    "vertices": (str, type(None)),
+    "columns": dict,
+    "up": str,
+    "scaffold": bool,
+    "group": (str, type(None)),
+    "folds": int,
+    "fold": int,
+    "seed": int,
+}
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where user data are, how they are read, and how they are split."""
+
+    path: Path
+    options: ReadOptions = field(default_factory=ReadOptions)
+    split: Split = field(default_factory=Split)
+
+    def read(self, *, epochs: int | None = None, settings: Mapping[str, Any] | None = None) -> Dataset:
+        """Read the data; see `edgecond.runs.user_data.read`."""
+        return read_split(self.path, self.options, self.split, epochs=epochs, settings=settings)
+
+    def save(self, run: Path) -> None:
+        """Write the file into the directory of a run."""
+        options, split = self.options, self.split
+        content = {
+            "path": str(self.path.resolve()),
+            "smiles": options.smiles,
+            "target": list(options.target) or None,
+            "meshes": options.meshes,
+            "vertices": options.vertices,
+            "columns": dict(options.columns),
+            "up": options.up,
+            "scaffold": split.scaffold,
+            "group": options.group,
+            "folds": split.folds,
+            "fold": split.fold,
+            "seed": split.seed,
+        }
+        write_whole(run / FILE, json.dumps(content).encode())
+
+    @staticmethod
+    def load(run: Path) -> Source:
+        """Read the file of a run's directory."""
+        file = run / FILE
+        try:
+            content = json.loads(file.read_text("utf-8"))
+        except (OSError, ValueError):
+            content = None
+        if not isinstance(content, dict) or content.keys() - _TYPES.keys() or "path" not in content:
+            raise DataError(
+                f"{run} must be the directory of a run, with a file {FILE} that names its training data: there is none "
+                "that can be read."
+            )
+        for name, value in content.items():
+            if not isinstance(value, _TYPES[name]):
+                raise DataError(f"{file} must have {name} as `edgecond train` wrote it: got {value!r}.")
+        split = {name: content[name] for name in ("folds", "fold", "seed", "scaffold") if name in content}
+        options = {
+            name: content[name]
+            for name in ("smiles", "meshes", "vertices", "group", "columns", "up")
+            if name in content
+        }
+        target = tuple(content.get("target") or ())
+        return Source(Path(content["path"]), ReadOptions(target=target, **options), Split(**split))
+
+
+def read_test_set(run: Path, model: Model, *, moved: Path | None = None, fold: int | None = None) -> LabelledExamples:
+    """Read the test set of a run on user data again.
+
+    Args:
+        run: Directory of the run.
+        model: Its model.
+        moved: Where the data are now, if they were moved.
+        fold: Another fold to test on.
+    """
+    source = Source.load(run)
+    path = Path(moved or source.path)
+    if not path.exists():
+        raise DataError(
+            f"the data of {run} must still be there to test it: {path} does not exist. If they were moved, name their "
+            "new place with --data."
+        )
+    split = source.split if fold is None else replace(source.split, fold=fold)
+    dataset = replace(source, path=path, split=split).read()
+    trained = _summary(model.recipe, model.classes)
+    if (found := _summary(dataset.recipe, dataset.test.classes)) != trained:
+        raise DataError(
+            f"{path} must hold the data that {run} was trained on, {trained}: it holds {found}. "
+            "Name their place with --data."
+        )
+    return dataset.test
+
+
+def _summary(recipe: Recipe, classes: tuple[str, ...]) -> str:
+    return f"{kind_for(recipe).name} ({recipe.task}: {shown(classes)})"

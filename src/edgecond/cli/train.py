@@ -30,6 +30,11 @@ def train(
         str | None,
         typer.Option(help="Column (of clouds) or tensor (of a batch) with a target for each point or vertex."),
     ] = None,
+    columns: Annotated[
+        str | None,
+        typer.Option(help="Columns of point files with other names, as x=relative_x,y=relative_y,z=height."),
+    ] = None,
+    up: Annotated[str, typer.Option(help="Axis that points up in point files: x, y or z.")] = "z",
     scaffold: Annotated[
         bool, typer.Option("--scaffold", help="Test on molecules with rare scaffolds instead of a random fold.")
     ] = False,
@@ -56,8 +61,10 @@ def train(
     Example: edgecond train sydney --epochs 50
     Example: edgecond train solubility.csv --target logS --set train.learning_rate=0.05
     Example: edgecond train scans/ --vertices classification
+    Example: edgecond train scans/ --columns x=rel_x,y=rel_z,z=rel_y,intensity=i
     """
     from edgecond.data.datasets import names
+    from edgecond.data.formats.axes import parse_columns
     from edgecond.data.kinds import ReadOptions, Split
     from edgecond.errors import did_you_mean, RecipeError
     from edgecond.nn import parallel
@@ -75,7 +82,9 @@ def train(
             name = data
             typer.echo("\n".join(training_notes(recipe)))
         elif Path(data).exists():
-            read_options = ReadOptions(smiles, tuple(target or ()), group, vertices, meshes)
+            read_options = ReadOptions(
+                smiles, tuple(target or ()), group, vertices, meshes, parse_columns(columns) if columns else {}, up
+            )
             source = Source(Path(data), read_options, Split(folds, fold, seed, scaffold))
             dataset = source.read(epochs=epochs, settings=changes)
             recipe, name, options["parts"] = dataset.recipe, dataset.recipe.name, (dataset.train, dataset.test)

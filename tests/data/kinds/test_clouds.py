@@ -6,11 +6,14 @@ import numpy as np
 import pytest
 import torch
 
+from edgecond.data.formats import read_points
 from edgecond.data.kinds import KINDS
 from edgecond.data.kinds.clouds import CloudReader
-from edgecond.data.points import labelled
+from edgecond.data.points import labelled, to_cloud
 from edgecond.errors import DataError
 from edgecond.graph import Cloud
+from edgecond.runs import user_data
+from edgecond.runs.model import Model
 from edgecond.runs.recipe import find
 
 CLOUDS = KINDS["clouds"]
@@ -75,3 +78,37 @@ def test_an_example_is_described_by_its_name_and_its_cloud():
     description = CLOUDS.describe(examples, 0)
 
     assert (description.name, description.picture) == ("", examples.clouds[0])
+
+
+def test_columns_and_the_up_axis_are_kept_in_the_model_so_that_predict_needs_no_option(tmp_path):
+    """The same shapes with other names of columns and y up, read as named: predictions are those of plain files."""
+    rng = np.random.default_rng(0)
+    for folder in ("plain", "renamed"):
+        for number in range(6):
+            (tmp_path / folder / f"{number % 2}").mkdir(parents=True, exist_ok=True)
+    for number in range(6):
+        x, y, z = (rng.random((60, 3)) * ([1, 1, 5] if number % 2 else [3, 3, 1])).T
+        write = {
+            "plain": ("x,y,z", (x, y, z)),
+            "renamed": ("rel_a,rel_b,rel_c", (y, z, x)),
+        }  # a cyclic exchange: y is up
+        for folder, (header, columns) in write.items():
+            rows = "\n".join(",".join(f"{value:.6f}" for value in row) for row in zip(*columns, strict=True))
+            (tmp_path / folder / f"{number % 2}" / f"{number}.csv").write_text(f"{header}\n{rows}\n")
+    names = {"x": "rel_a", "y": "rel_b", "z": "rel_c"}
+    plain = user_data.read(tmp_path / "plain", folds=3, epochs=1)
+    renamed = user_data.read(tmp_path / "renamed", folds=3, epochs=1, columns=names, up="y")
+
+    for one, other in zip(plain.train.clouds, renamed.train.clouds, strict=True):
+        torch.testing.assert_close(one.positions, other.positions)
+    Model.new(renamed.recipe, renamed.train, 0).save(tmp_path / "model.safetensors")
+    model = Model.load(tmp_path / "model.safetensors")
+
+    files = [tmp_path / "renamed" / "0" / "0.csv"]
+    assert model.recipe.options["column_names"] == names
+    torch.testing.assert_close(model.kind.read_file(files[0], model.learned).positions, plain_cloud(tmp_path).positions)
+    assert model.predict(files).shape == (1, 2)
+
+
+def plain_cloud(tmp_path):
+    return to_cloud(read_points(tmp_path / "plain" / "0" / "0.csv"), (), "plain")

@@ -25,7 +25,7 @@ from benchmarks.timing import clocked, seconds
 from edgecond.data import datasets
 from edgecond.errors import DataError, RecipeError
 from edgecond.graph import Sample
-from edgecond.nn.training import Schedule, Step, Training
+from edgecond.nn.training import Step, Training
 from edgecond.runs import recipe
 from edgecond.runs.model import Model
 from edgecond.runs.recipe import Recipe
@@ -62,7 +62,7 @@ class Rivals:
         self.batches = model.batches(train, SEED)
         self.small = self.batches.source.sample(range(4), 0)
         ours = model.network
-        schedule = Schedule(row.train.epochs, row.train.learning_rate, row.train.drops)
+        schedule = row.train.make_schedule()
         self.trainings = {
             "NNConv": Training(PyGNetwork(ours), schedule, SEED),
             "ECConv": Training(ours, schedule, SEED),

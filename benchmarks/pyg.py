@@ -101,7 +101,7 @@ class PyGNetwork(nn.Module):
                 case GlobalMaxPooling():
                     x = global_max_pool(x, pyramid.batch, pyramid.samples)
                 case _:
-                    x = module(x)
+                    x = module(x, pyramid, level)
         return x
 
 

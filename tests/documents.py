@@ -33,6 +33,7 @@ _FENCE = re.compile(r"^```(?P<kind>\w*)[^\n]*\n(?P<text>.*?)^```$", re.MULTILINE
 _NOTES = {"not run": "not_run", "tested with": "options", "numbers vary": "varies"}
 _NOTE = re.compile(rf"<!-- ({'|'.join(_NOTES)}): ([^>]*?) -->\s*$")
 _NUMBER = re.compile(r"-?\d[\d.]*(?:e[-+]?\d+)?|·")
+_LENGTH = re.compile(r"(?<=epoch)s(?=, batch size)|, divided by 10 after epochs? [\d, and]*\d")
 _PROGRESS = re.compile(r"^.*, \d+ min left\n", re.MULTILINE)
 _SAME = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
@@ -154,7 +155,7 @@ class Reader:
     def lasting(self, text: str) -> str:
         """Return the part of an output that is the same on every machine and for every length of training."""
         text = re.sub("─+", "─", text)
-        return text if self.exact else re.sub(self.predictions, "#", _NUMBER.sub("#", text))
+        return text if self.exact else re.sub(self.predictions, "#", _NUMBER.sub("#", _LENGTH.sub("", text)))
 
 
 def extras(line: str) -> list[str]:

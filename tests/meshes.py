@@ -4,7 +4,7 @@ import numpy as np
 import torch
 import trimesh
 
-from edgecond.graph.mesh import Mesh
+from edgecond.graph import Mesh
 
 SPHERE = trimesh.creation.icosphere(subdivisions=3)
 BOX = trimesh.creation.box()

@@ -30,7 +30,7 @@ from edgecond.nn.checkpoint import KEY
 from edgecond.runs.model import Model
 from edgecond.runs.recipe import read
 from tests.data.datasets import tiny
-from tests.fuzzing import with_settings, changes, quickly
+from tests.fuzzing import changes, quickly
 from tests.runs.test_model_files import CLOUDS, GRAPHS, parts
 
 ROOT = Path(__file__).parents[1]
@@ -60,7 +60,7 @@ def test_damaged_tu_files_give_graphs_or_a_sentence(tmp_path: Path, part: str, s
         assert graphs.graph().num_sources == graphs.num_vertices == graphs.sizes.sum()
         assert graphs.signal(attributes=True).isfinite().all()
         learned = replace(graphs, vertex_values=np.array([5, 7]), edge_values=np.array([10]))
-        or_a_sentence(lambda: graphs.in_terms_of(learned))
+        or_a_sentence(lambda: graphs.relabelled(learned))
 
 
 @quickly

@@ -168,13 +168,13 @@ class TestOwnData:
     @pytest.mark.parametrize(
         ("more", "sentence"),
         [
-            ({}, "must hold kind, the class of each vertex: it holds edge_index, ptr, x."),
+            ({}, "must hold kind, the class of each vertex: found edge_index, ptr, x."),
             (
                 {"kind": np.zeros(3, int)},
                 f"kind must have a class for each of the {GRAPHS.num_vertices} vertices: it has 3.",
             ),
             ({"kind": KINDS / 2}, f"kind must be whole numbers in one dimension: it is float64 of {KINDS.shape}."),
-            ({"kind": np.full(len(KINDS), 7)}, "kind must tell apart 2 to 1,000 classes: there are 1."),
+            ({"kind": np.full(len(KINDS), 7)}, "kind must have 2 to 1,000 classes: found 1."),
         ],
         ids=["missing", "short", "numbers", "one class"],
     )
@@ -192,7 +192,7 @@ class TestOwnData:
 
         with refused(
             f"{path}, y must be a number or a row of numbers for each of 50 graphs: it has {KINDS.shape}. "
-            "To learn the classes of vertices, pass --vertices y; several numbers of each graph are rows of a table.",
+            "To predict the class of each vertex, pass --vertices y; several targets of a graph are a row of a table.",
             DataError,
         ):
             user_data.read(path)

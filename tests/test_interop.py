@@ -1,4 +1,4 @@
-"""Graphs travel to PyTorch Geometric and NetworkX and back without loss."""
+"""Graphs are converted to PyTorch Geometric and NetworkX and back without loss."""
 
 import subprocess
 import sys
@@ -25,7 +25,7 @@ BIPARTITE = Graph.from_edges(
 
 
 def random_graph(*, sizes: tuple[int, ...] = (7,), s: int = 3, seed: int = 0) -> Graph:
-    """Graphs side by side with random edges; the last vertex of each is isolated."""
+    """Draw graphs with random edges side by side; the last vertex of each is isolated."""
     generator = torch.Generator().manual_seed(seed)
     ends, offset = [], 0
     for n in sizes:
@@ -53,13 +53,13 @@ def edges_of(graph: Graph) -> set[tuple[int, int, tuple[float, ...]]]:
 
 
 class TestPyG:
-    def test_a_graph_comes_back_as_it_went(self):
+    def test_a_graph_is_the_same_after_a_round_trip(self):
         graph = random_graph()
 
         assert_same(graph_from_pyg(graph_to_pyg(graph)), graph)
 
-    def test_a_batch_comes_back_as_it_went(self):
-        """With a graph of one isolated vertex in the middle, and an isolated vertex at the end of each."""
+    def test_a_batch_is_the_same_after_a_round_trip(self):
+        """Including a graph of one isolated vertex, and an isolated vertex at the end of each graph."""
         graph = random_graph(sizes=(5, 1, 4))
 
         batch = graph_to_pyg(graph)
@@ -67,8 +67,8 @@ class TestPyG:
         assert isinstance(batch, pyg.Batch)
         assert_same(graph_from_pyg(batch), graph)
 
-    def test_a_batch_can_be_taken_apart(self):
-        """The Data of a batch of ours are the Data of the graphs one by one."""
+    def test_a_batch_can_be_separated_by_pyg(self):
+        """`to_data_list` of PyG gives the single graphs, and `from_data_list` the same batch again."""
         sizes = (5, 1, 4)
         graph = random_graph(sizes=sizes)
         x, y = torch.randn(10, 2), torch.tensor([1, 0, 2])
@@ -78,9 +78,9 @@ class TestPyG:
         assert [part.num_nodes for part in parts] == list(sizes)
         assert [part.y.tolist() for part in parts] == [[1], [0], [2]]
         assert torch.equal(torch.cat([part.x for part in parts]), x)
-        again = pyg.Batch.from_data_list(parts)
-        assert torch.equal(again.edge_index, torch.stack([graph.source, graph.target]))
-        assert torch.equal(again.edge_attr, graph.labels.values)
+        batch = pyg.Batch.from_data_list(parts)
+        assert torch.equal(batch.edge_index, torch.stack([graph.source, graph.target]))
+        assert torch.equal(batch.edge_attr, graph.labels.values)
 
     def test_edges_of_data_are_sorted_by_target_with_their_labels(self):
         data = pyg.Data(edge_index=torch.tensor([[0, 1, 2], [2, 0, 1]]), edge_attr=torch.tensor([5.0, 6.0, 7.0]))
@@ -92,12 +92,12 @@ class TestPyG:
         assert graph.target.tolist() == [0, 1, 2]
         assert graph.num_vertices == 4
 
-    def test_whole_numbers_become_real_labels(self):
+    def test_integer_labels_become_floating_point(self):
         data = pyg.Data(edge_index=torch.tensor([[0], [1]]), edge_attr=torch.tensor([3]), num_nodes=2)
 
         assert graph_from_pyg(data).labels.values.tolist() == [[3.0]]
 
-    def test_labels_may_have_another_name_or_stay_compact(self):
+    def test_labels_may_have_another_name_or_be_compact(self):
         data = pyg.Data(edge_index=torch.tensor([[0, 1], [1, 0]]), bond=torch.tensor([2, 0]), num_nodes=2)
 
         named, compact = graph_from_pyg(data, "bond"), graph_from_pyg(data, Labels.one_hot(data.bond, 3))
@@ -106,15 +106,15 @@ class TestPyG:
         assert edges_of(compact) == {(0, 1, (0.0, 0.0, 1.0)), (1, 0, (1.0, 0.0, 0.0))}
         assert compact.labels.index is not None
 
-    def test_graphs_of_data_with_a_batch_vector_have_their_sizes(self):
-        """A Data may hold several graphs without being a Batch."""
+    def test_a_data_with_a_batch_vector_is_a_batch(self):
+        """A Data may contain several graphs without being a Batch."""
         data = pyg.Data(edge_index=torch.tensor([[0], [1]]), edge_attr=torch.zeros(1, 1), num_nodes=5)
         data.batch = torch.tensor([0, 0, 1, 1, 1])
 
         assert graph_from_pyg(data).sizes.tolist() == [2, 3]
 
     @pytest.mark.parametrize(
-        ("data", "sentence"),
+        ("data", "message"),
         [
             (
                 pyg.Data(edge_index=torch.tensor([[0], [1]]), num_nodes=2),
@@ -124,44 +124,41 @@ class TestPyG:
             (
                 pyg.HeteroData(),
                 "a graph needs an edge_index: this HeteroData has none. "
-                "A HeteroData has one per edge type; make a graph of each with Graph.from_edges.",
+                "A HeteroData has one per edge type; convert each with Graph.from_edges.",
             ),
         ],
     )
-    def test_data_that_is_no_labelled_graph_is_refused(self, data, sentence: str):
-        with refused(sentence):
+    def test_data_without_edges_or_labels_is_an_error(self, data, message: str):
+        with refused(message):
             graph_from_pyg(data)
 
     @pytest.mark.parametrize(
-        ("arguments", "sentence"),
+        ("arguments", "facts"),
         [
-            (
-                (BIPARTITE,),
-                "a PyG Data has one set of vertices: this graph is bipartite, from 3 sources to 2 targets.",
-            ),
-            ((random_graph(), torch.zeros(6, 2)), "one row per vertex is needed: got shape (6, 2) for 7."),
-            ((random_graph(), None, torch.zeros(2)), "one row per graph is needed: got shape (2,) for 1."),
+            ((BIPARTITE,), r"a PyG Data needs .*: this graph is bipartite, with 3 sources and 2 targets\.$"),
+            ((random_graph(), torch.zeros(6, 2)), r"^x must have one row per vertex: got shape \(6, 2\) for 7 rows\.$"),
+            ((random_graph(), None, torch.zeros(2)), r"^y must have one row per graph: got shape \(2,\) for 1 rows\.$"),
         ],
     )
-    def test_what_does_not_fit_into_data_is_refused(self, arguments: tuple, sentence: str):
-        with refused(sentence):
+    def test_a_graph_that_pyg_cannot_represent_is_an_error(self, arguments: tuple, facts: str):
+        with pytest.raises(ValueError, match=facts):
             graph_to_pyg(*arguments)
 
 
 class TestNetworkX:
     @pytest.mark.parametrize("s", [1, 3])
-    def test_a_graph_comes_back_as_it_went(self, s: int):
-        """Duplicate edges and isolated vertices included: 14 random edges on 6 vertices and a seventh alone."""
+    def test_a_graph_is_the_same_after_a_round_trip(self, s: int):
+        """Including duplicate edges and an isolated vertex: 14 random edges on 6 of 7 vertices."""
         graph = random_graph(s=s, seed=3)
         x = torch.randn(7, 2)
 
-        there = graph_to_networkx(graph, x)
+        converted = graph_to_networkx(graph, x)
 
-        assert isinstance(there, nx.MultiDiGraph)
-        back = graph_from_networkx(there)
+        assert isinstance(converted, nx.MultiDiGraph)
+        back = graph_from_networkx(converted)
         assert edges_of(back) == edges_of(graph)
         assert back.num_vertices == 7
-        assert torch.equal(signal_from_networkx(there), x)
+        assert torch.equal(signal_from_networkx(converted), x)
 
     def test_only_duplicate_edges_need_a_multigraph(self):
         source, target, labels = torch.tensor([0, 0, 1]), torch.tensor([0, 1, 1]), torch.zeros(3, 1)
@@ -172,95 +169,95 @@ class TestNetworkX:
         assert (single.is_multigraph(), double.is_multigraph()) == (False, True)
         assert (single.number_of_edges(), double.number_of_edges()) == (3, 3)
 
-    def test_directed_edges_stay_as_they_are(self):
-        there = nx.DiGraph()
-        there.add_edge("b", "a", label=[1.0, 2.0])
-        there.add_node("alone")
-        there.add_edge("a", "c", label=torch.tensor([3.0, 4.0]))
+    def test_directed_edges_keep_their_direction(self):
+        theirs = nx.DiGraph()
+        theirs.add_edge("b", "a", label=[1.0, 2.0])
+        theirs.add_node("alone")
+        theirs.add_edge("a", "c", label=torch.tensor([3.0, 4.0]))
 
-        graph = graph_from_networkx(there)  # b, a, alone, c are 0, 1, 2, 3
+        graph = graph_from_networkx(theirs)  # b, a, alone, c are 0, 1, 2, 3
 
         assert edges_of(graph) == {(0, 1, (1.0, 2.0)), (1, 3, (3.0, 4.0))}
         assert graph.num_vertices == 4
 
-    def test_undirected_edges_go_both_ways_and_loops_once(self):
-        there = nx.Graph()
-        there.add_edge(0, 1, label=5)
-        there.add_edge(1, 1, label=7)
+    def test_undirected_edges_become_two_edges_and_self_loops_one(self):
+        theirs = nx.Graph()
+        theirs.add_edge(0, 1, label=5)
+        theirs.add_edge(1, 1, label=7)
 
-        assert edges_of(graph_from_networkx(there)) == {(0, 1, (5.0,)), (1, 0, (5.0,)), (1, 1, (7.0,))}
+        assert edges_of(graph_from_networkx(theirs)) == {(0, 1, (5.0,)), (1, 0, (5.0,)), (1, 1, (7.0,))}
 
     def test_parallel_edges_are_kept(self):
-        there = nx.MultiGraph()
-        there.add_edge(0, 1, label=5)
-        there.add_edge(0, 1, label=6)
+        theirs = nx.MultiGraph()
+        theirs.add_edge(0, 1, label=5)
+        theirs.add_edge(0, 1, label=6)
 
-        graph = graph_from_networkx(there)
+        graph = graph_from_networkx(theirs)
 
         assert graph.num_edges == 4
         assert edges_of(graph) == {(0, 1, (5.0,)), (1, 0, (5.0,)), (0, 1, (6.0,)), (1, 0, (6.0,))}
 
-    def test_categories_are_sorted_and_stay_compact(self):
-        there = nx.path_graph(4)
-        nx.set_edge_attributes(there, {(0, 1): "single", (1, 2): "aromatic", (2, 3): "double"}, "label")
+    def test_categories_are_sorted_and_compact(self):
+        theirs = nx.path_graph(4)
+        nx.set_edge_attributes(theirs, {(0, 1): "single", (1, 2): "aromatic", (2, 3): "double"}, "label")
 
-        labels = graph_from_networkx(there).labels
+        labels = graph_from_networkx(theirs).labels
 
         assert torch.equal(labels.values, torch.eye(3))
-        assert labels.index.tolist() == [2, 2, 0, 0, 1, 1]  # into 0 from 1, 1 from 0 and 2, ..., as sorted by target
+        assert labels.index.tolist() == [2, 2, 0, 0, 1, 1]  # edges (1,0), (0,1), (2,1), (1,2), (3,2), (2,3)
 
-    def test_self_loops_get_a_category_of_their_own(self):
-        """Section 4.3: "s = 4 due to an extra label for self-connections"; also where no vertex needs one."""
-        there = nx.path_graph(3)
-        nx.set_edge_attributes(there, {(0, 1): "single", (1, 2): "double"}, "label")
+    def test_self_loops_get_an_additional_category(self):
+        """Section 4.3: "s = 4 due to an extra label for self-connections"; even if no self-loop is added."""
+        theirs = nx.path_graph(3)
+        nx.set_edge_attributes(theirs, {(0, 1): "single", (1, 2): "double"}, "label")
         categories = ["single", "double", "triple"]
 
-        graph = graph_from_networkx(there, categories=categories, self_loops=True)
+        graph = graph_from_networkx(theirs, categories=categories, self_loops=True)
 
         assert graph.labels.width == 4
         loops = graph.source == graph.target
         assert graph.labels.index[loops].tolist() == [3, 3, 3]
-        there.add_edges_from([(i, i, {"label": "triple"}) for i in range(3)])
-        assert graph_from_networkx(there, categories=categories, self_loops=True).labels.width == 4
+        theirs.add_edges_from([(i, i, {"label": "triple"}) for i in range(3)])
+        assert graph_from_networkx(theirs, categories=categories, self_loops=True).labels.width == 4
 
-    def test_self_loops_get_the_label_zero_or_the_one_given_where_there_is_none(self):
-        there = nx.DiGraph()
-        there.add_edge(0, 0, label=9)
-        there.add_edge(0, 1, label=5)
+    def test_missing_self_loops_get_the_label_zero_or_the_given_one(self):
+        theirs = nx.DiGraph()
+        theirs.add_edge(0, 0, label=9)
+        theirs.add_edge(0, 1, label=5)
 
-        zero = graph_from_networkx(there, self_loops=True)
-        one = graph_from_networkx(there, self_loops=True, loop_label=1)
+        zero = graph_from_networkx(theirs, self_loops=True)
+        one = graph_from_networkx(theirs, self_loops=True, loop_label=1)
 
         assert edges_of(zero) == {(0, 0, (9.0,)), (0, 1, (5.0,)), (1, 1, (0.0,))}
         assert edges_of(one) == {(0, 0, (9.0,)), (0, 1, (5.0,)), (1, 1, (1.0,))}
 
-    def test_self_loops_may_share_a_category(self):
-        there = nx.path_graph(2)
-        nx.set_edge_attributes(there, "single", "label")
+    def test_self_loops_may_have_one_of_the_categories(self):
+        theirs = nx.path_graph(2)
+        nx.set_edge_attributes(theirs, "single", "label")
 
-        graph = graph_from_networkx(there, categories=["loop", "single"], self_loops=True, loop_label="loop")
+        graph = graph_from_networkx(theirs, categories=["loop", "single"], self_loops=True, loop_label="loop")
 
         assert graph.labels.index.tolist() == [1, 0, 1, 0]  # (1,0), (0,0), (0,1), (1,1)
 
-    def test_several_attributes_stand_side_by_side(self):
-        there = nx.DiGraph()
-        there.add_edge(0, 1, length=2.0, direction=[0.0, 1.0])
+    def test_several_attributes_are_concatenated(self):
+        theirs = nx.DiGraph()
+        theirs.add_edge(0, 1, length=2.0, direction=[0.0, 1.0])
 
-        assert edges_of(graph_from_networkx(there, ["length", "direction"])) == {(0, 1, (2.0, 0.0, 1.0))}
+        assert edges_of(graph_from_networkx(theirs, ["length", "direction"])) == {(0, 1, (2.0, 0.0, 1.0))}
 
     def test_a_label_may_depend_on_the_direction(self):
-        """Point clouds: the offset of an undirected edge changes its sign."""
-        there = nx.path_graph(3)
+        """In point clouds, the offset changes its sign with the direction."""
+        theirs = nx.path_graph(3)
 
-        graph = graph_from_networkx(there, lambda source, target, attributes: source - target)
+        graph = graph_from_networkx(theirs, lambda source, target, attributes: source - target)
 
         assert edges_of(graph) == {(0, 1, (-1.0,)), (1, 0, (1.0,)), (1, 2, (-1.0,)), (2, 1, (1.0,))}
 
     def test_numbers_may_be_categories(self):
-        there = nx.path_graph(3)
-        nx.set_edge_attributes(there, {(0, 1): 1, (1, 2): 3}, "order")
+        theirs = nx.path_graph(3)
+        nx.set_edge_attributes(theirs, {(0, 1): 1, (1, 2): 3}, "order")
 
-        assert graph_from_networkx(there, "order", categories=[1, 2, 3]).labels.index.tolist() == [0, 0, 2, 2]
+        assert graph_from_networkx(theirs, "order", categories=[1, 2, 3]).labels.index.tolist() == [0, 0, 2, 2]
 
     def test_a_graph_without_edges_has_the_width_of_its_categories(self):
         graph = graph_from_networkx(nx.empty_graph(2), categories="abc")
@@ -270,81 +267,76 @@ class TestNetworkX:
         assert edges_of(looped) == {(0, 0, (1.0, 2.0)), (1, 1, (1.0, 2.0))}
 
     def test_the_signal_is_read_from_numbers_and_from_categories(self):
-        there = nx.Graph()
-        there.add_node("x", mass=12, atom="C")
-        there.add_node("y", mass=1, atom="H")
+        theirs = nx.Graph()
+        theirs.add_node("x", mass=12, atom="C")
+        theirs.add_node("y", mass=1, atom="H")
 
-        assert signal_from_networkx(there, "mass").tolist() == [[12.0], [1.0]]
-        assert signal_from_networkx(there, "atom", categories="HCN").tolist() == [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]]
+        assert signal_from_networkx(theirs, "mass").tolist() == [[12.0], [1.0]]
+        assert signal_from_networkx(theirs, "atom", categories="HCN").tolist() == [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]]
 
-    def test_the_direction_of_edges_is_that_of_the_convolution(self):
-        """N(i) are predecessors (Section 3.1): what NetworkX calls predecessors, too."""
+    def test_the_predecessors_in_networkx_are_the_neighbourhoods(self):
+        """Section 3.1: N(i) are the predecessors of i."""
         graph = random_graph()
 
-        there = graph_to_networkx(graph)
+        converted = graph_to_networkx(graph)
 
         for i in range(graph.num_vertices):
-            assert set(there.predecessors(i)) == set(graph.source[graph.target == i].tolist())
+            assert set(converted.predecessors(i)) == set(graph.source[graph.target == i].tolist())
 
     @pytest.mark.parametrize(
-        ("label", "options", "sentence"),
+        ("label", "options", "facts"),
         [
-            ("kind", {}, "every edge needs the attribute 'kind': the one from 0 to 1 has ['label']."),
-            (lambda j, i, _: [0.0] * (1 + j), {}, "labels need one width: found [1, 2]."),
-            (lambda *_: "d", {"categories": "abc"}, "labels must be one of the categories ['a', 'b', 'c']: found 'd'."),
-            (
-                lambda *_: float("nan"),
-                {},
-                "labels must be finite: found [nan] in row 0. "
-                "A spherical angle of a zero offset is the usual cause; set it to 0.",
-            ),
+            ("kind", {}, r"every edge needs the attribute 'kind': the edge from 0 to 1 has \['label'\]"),
+            (lambda j, i, _: [0.0] * (1 + j), {}, r"the same width: found widths \[1, 2\]"),
+            (lambda *_: "d", {"categories": "abc"}, r"one of the categories \['a', 'b', 'c'\]: found 'd'"),
+            (lambda *_: float("nan"), {}, r"labels must be finite: found \[nan\] in row 0"),
         ],
     )
-    def test_labels_that_are_none_are_refused(self, label, options: dict, sentence: str):
-        there = nx.path_graph(2)
-        nx.set_edge_attributes(there, 1, "label")
+    def test_invalid_labels_are_an_error(self, label, options: dict, facts: str):
+        theirs = nx.path_graph(2)
+        nx.set_edge_attributes(theirs, 1, "label")
 
-        with refused(sentence):
-            graph_from_networkx(there, label, **options)
+        with pytest.raises(ValueError, match=facts):
+            graph_from_networkx(theirs, label, **options)
 
-    def test_a_graph_without_edges_needs_a_width(self):
-        with refused("without an edge nothing tells the width of the labels: pass categories or a loop_label."):
+    def test_a_graph_without_edges_needs_categories_or_a_loop_label(self):
+        with refused("the width of the labels is unknown without edges: pass categories or a loop_label."):
             graph_from_networkx(nx.empty_graph(3))
 
-    def test_unhashable_categories_are_refused(self):
-        there = nx.path_graph(2)
-        nx.set_edge_attributes(there, ["a", "b"], "label")
+    def test_unhashable_categories_are_an_error(self):
+        theirs = nx.path_graph(2)
+        nx.set_edge_attributes(theirs, ["a", "b"], "label")
 
-        with refused("labels are numbers, sequences of numbers, or categories such as strings: got ['a', 'b']."):
-            graph_from_networkx(there)
+        with pytest.raises(ValueError, match=r"categories such as strings: found \['a', 'b'\]"):
+            graph_from_networkx(theirs)
 
     def test_a_vertex_without_signal_is_named(self):
-        with refused("every vertex needs the attribute 'signal': 0 has none."):
+        with pytest.raises(ValueError, match="the attribute 'signal': vertex 0 does not have it"):
             signal_from_networkx(nx.path_graph(2))
 
-    def test_a_bipartite_graph_is_refused(self):
-        with refused("a NetworkX graph has one set of vertices: this graph is bipartite, from 3 sources to 2 targets."):
+    def test_a_bipartite_graph_is_an_error(self):
+        with pytest.raises(ValueError, match=r"a NetworkX graph needs .* bipartite, with 3 sources and 2 targets"):
             graph_to_networkx(BIPARTITE)
 
 
 @pytest.mark.parametrize(
-    ("library", "convert", "sentence"),
+    ("library", "convert", "message"),
     [
         ("torch_geometric", graph_to_pyg, "PyTorch Geometric is not installed: pip install edgecond[pyg]."),
         ("networkx", graph_to_networkx, "NetworkX is not installed: pip install networkx."),
     ],
 )
-def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch, library: str, convert, sentence: str):
+def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch, library: str, convert, message: str):
     for name in [name for name in sys.modules if name.partition(".")[0] == library]:
         monkeypatch.setitem(sys.modules, name, None)
 
-    with refused(sentence, ImportError):
+    with refused(message, ImportError):
         convert(random_graph())
 
 
 def test_interop_imports_neither_library():
     code = "import sys, edgecond.interop; print({'torch_geometric', 'networkx'} & set(sys.modules))"
 
-    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
-    assert answer.stdout == "set()\n"
+    assert run.stdout == "set()\n"

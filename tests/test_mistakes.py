@@ -108,13 +108,13 @@ def test_data_that_cannot_be_learned_are_answered_by_a_sentence(words: list[str]
         ),
         (
             "labels=given",
-            "the settings of shapes must hold together: a labelling is one of cartesian+spherical, cartesian, "
+            "the settings of shapes must hold together: a labelling must be one of cartesian+spherical, cartesian, "
             "spherical, irz-all, irz-cylindrical, irz-spherical, distance, none, one-hot: got 'given'.",
         ),
         (
             "network=C(4)-MP-GAP-FC(2)",
-            "the settings of shapes must hold together: a pooling of point clouds needs a resolution and a radius: got "
-            "MP. Write it as in MP(0.25,0.5).",
+            "the settings of shapes must hold together: a pooling layer for point clouds needs a resolution and a "
+            "radius: got MP. Write it as in MP(0.25,0.5).",
         ),
         (
             "train.learning_rate=fast",
@@ -124,7 +124,7 @@ def test_data_that_cannot_be_learned_are_answered_by_a_sentence(words: list[str]
         ("hidden=16", "the settings of shapes must hold together: hidden: Input should be a valid tuple: got 16."),
         (
             "input.edges=mesh",
-            "a graph along edges needs meshes: got a cloud, which has none. Read the files as meshes.",
+            "a mesh pyramid needs meshes: got a cloud, which has no edges. Read the files as meshes.",
         ),
     ],
 )
@@ -172,7 +172,7 @@ def test_a_stray_point_in_a_cloud_to_learn_from_is_answered_by_a_sentence(tmp_pa
 
     answer = edgecond("train", tmp_path / "shapes", *SMALL, "--set", "input.resolution=0.1", "--out", tmp_path / "run")
 
-    assert sentence_of(answer).endswith("Choose a coarser one, or remove stray points.")
+    assert sentence_of(answer).endswith("Choose a coarser resolution, or remove stray points.")
 
 
 @pytest.fixture(scope="module")
@@ -230,7 +230,7 @@ MODEL = "must be a model file, or the directory of a run with its model in model
         (["report", "shapes"], f"shapes {MODEL}: there is none. `edgecond train` makes one."),
         (
             ["export", "unknown.safetensors"],
-            "unknown.safetensors must be a checkpoint of edgecond: its tensors are from elsewhere.",
+            "unknown.safetensors must be a checkpoint of edgecond: it is a safetensors file of another program.",
         ),
     ],
 )
@@ -252,9 +252,9 @@ def test_a_place_that_cannot_be_written_is_answered_by_a_sentence(words: list[st
 @pytest.mark.parametrize(
     ("run", "file", "sentence"),
     [
-        ("shapes", "molecules.csv", "molecules.csv cannot be read: line 1 must hold numbers, or the names of the "),
-        ("molecules.csv", "shapes", "shapes must be a table in a file, as CSV: it is a folder."),
-        ("molecules.csv", "shapes/ball/0.npy", "shapes/ball/0.npy must be a text: found something else."),
+        ("shapes", "molecules.csv", "molecules.csv cannot be read: line 2 must hold numbers"),
+        ("molecules.csv", "shapes", "shapes must be a CSV file: it is a folder."),
+        ("molecules.csv", "shapes/ball/0.npy", "shapes/ball/0.npy must be text: found binary data."),
         ("graphs", "molecules.csv", "molecules.csv must be a folder or a zip file in the TU format: it is neither."),
         ("graphs", "shapes", "shapes must hold one dataset in the TU format, with one file NAME_A.txt: found 0."),
         ("graphs", "many.safetensors", "many.safetensors must hold edge_index, and batch or ptr, as a PyG Batch has "),

@@ -1,4 +1,4 @@
-"""The notation reads and prints every network, and says where a network is wrong."""
+"""Every network can be parsed and printed, and errors point at the character that is wrong."""
 
 import copy
 import pickle
@@ -17,7 +17,7 @@ dropouts = st.builds(D, st.floats(0, 1, exclude_max=True))
 
 @st.composite
 def networks(draw: st.DrawFn) -> list[Layer]:
-    """Any network: convolutions and poolings on graphs, then a global pooling, V or a strided C, then FC."""
+    """Draw a network: convolution and pooling layers, then global pooling, V or a strided C, then FC."""
     kinds = st.sampled_from([MP, AP])
     clouds = draw(st.booleans())
     poolings = kinds.flatmap(lambda kind: st.builds(kind, numbers, numbers) if clouds else st.builds(kind))
@@ -28,7 +28,7 @@ def networks(draw: st.DrawFn) -> list[Layer]:
 
 
 @given(networks())
-def test_reading_and_printing_undo_each_other(layers: list[Layer]):
+def test_parsing_and_printing_are_inverse(layers: list[Layer]):
     written = "-".join(map(str, layers))
 
     network = Architecture(written)
@@ -44,15 +44,15 @@ def test_any_string_is_a_network_or_an_error_within_it(pieces: list[str]):
     written = "".join(pieces)
 
     try:
-        again, position = Architecture(str(Architecture(written))), 0
+        parsed, position = Architecture(str(Architecture(written))), 0
     except NotationError as error:
-        again, position = None, error.position
+        parsed, position = None, error.position
 
-    assert again is None or again == Architecture(written)
+    assert parsed is None or parsed == Architecture(written)
     assert 0 <= position <= len(written)
 
 
-def test_a_layer_prints_the_way_the_paper_writes_it():
+def test_a_layer_is_printed_the_way_the_paper_writes_it():
     network = Architecture("C(16)-C(32)-MP(2.5/32,7.5/32)-GMP-FC(10)")
 
     assert repr(network[2]) == str(network[2]) == "MP(2.5/32,7.5/32)"
@@ -66,7 +66,7 @@ def test_a_fraction_is_a_float_equal_to_its_value():
     assert network == Architecture("MP(0.078125,0.234375)")
 
 
-def test_spaces_between_layers_and_numbers_are_dropped():
+def test_spaces_between_layers_and_numbers_are_ignored():
     assert str(Architecture("  C(16) - MP( 0.25, 0.5 )-GAP\n")) == "C(16)-MP(0.25,0.5)-GAP"
 
 
@@ -82,36 +82,36 @@ def test_a_network_is_an_immutable_sequence_of_layers():
         network[0].width = 32
 
 
-def test_layers_of_two_kinds_differ():
+def test_layers_of_different_kinds_differ():
     assert len({C(16), FC(16), MP(), AP(), GAP(), GMP(), V()}) == 7
 
 
-@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda network: pickle.loads(pickle.dumps(network))])
-def test_a_copy_prints_the_same(again):
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda network: pickle.loads(pickle.dumps(network))])
+def test_a_copy_is_equal_and_is_printed_the_same(copied):
     network = Architecture("MP(2.5/32,7.5/32)-GAP-FC(2)")
 
-    assert again(network) == network
-    assert str(again(network)) == str(network)
+    assert copied(network) == network
+    assert str(copied(network)) == str(network)
 
 
-def test_a_pooling_reads_one_level_and_leaves_the_next():
-    """Counted by hand: GAP and FC stay on the last level."""
+def test_a_pooling_layer_leads_to_the_next_level():
+    """By hand: GAP and FC stay on the last level."""
     assert Architecture("C(1)-MP-C(1)-C(1)-AP-C(1)-GAP-FC(2)").levels == (0, 0, 1, 1, 1, 2, 2, 2)
 
 
-def test_unpooling_reads_the_last_level_and_leaves_the_first():
-    """Counted by hand: after V, FC works on the vertices of level 0."""
+def test_unpooling_leads_from_the_last_level_to_the_first():
+    """By hand: FC after V is applied to the vertices of level 0."""
     assert Architecture("C(1)-MP-C(1)-AP-C(1)-V-D(0.1)-FC(2)").levels == (0, 0, 1, 1, 2, 2, 0, 0)
     assert Architecture("C(1)-V-FC(2)").per_vertex
     assert not Architecture("C(1)-GAP-FC(2)").per_vertex
 
 
-def test_the_classes_are_the_width_of_the_last_fc():
+def test_the_number_of_classes_is_the_width_of_the_last_fc():
     assert Architecture("C(16)-GAP-FC(64)-FC(10)-D(0.1)").classes == 10
     assert Architecture("C(16)-GAP").classes is None
 
 
-def test_a_network_is_strided_where_fc_follows_c():
+def test_a_network_is_strided_if_fc_follows_c():
     """Section 4.4: the last convolution maps all points to a single point."""
     assert Architecture("C(16)-MP(8,30)-C(128)-D(0.5)-FC(10)").strided
     assert not Architecture("C(16)-GAP-FC(10)").strided
@@ -120,12 +120,12 @@ def test_a_network_is_strided_where_fc_follows_c():
 
 
 LAYER = "a layer is one of C, MP, AP, GAP, GMP, V, FC, D: found"
-WIDTH = "a width is a positive whole number: found"
-GRAPH = "C, poolings and V need a graph, which GAP, GMP, V and FC leave behind: found"
+WIDTH = "a width must be a positive integer: found"
+GRAPH = "convolution, pooling and V must come before GAP, GMP, V and FC: found"
 FULLY = "FC follows C, GAP, GMP, V or another FC: found"
-SCORES = "V is followed by FC, which scores the classes: found the end"
+SCORES = "V must be followed by FC, which scores the classes: found the end"
 ERRORS = [
-    # no layer where one must be
+    # a missing layer
     ("", "^", f"{LAYER} the end"),
     ("  ", "^", f"{LAYER} the end"),
     ("C(16)-X(3)-GAP", "      ^", f"{LAYER} 'X'"),
@@ -136,7 +136,7 @@ ERRORS = [
     ("GAP- ", "    ^", f"{LAYER} the end"),
     ("16", "^", f"{LAYER} '16'"),
     ("GAP-\x1b\n☃", "    ^", f"{LAYER} '\\x1b'"),
-    # a layer written otherwise
+    # a layer that is written wrongly
     ("C-GAP", " ^", "C is written C(width): found '-'"),
     ("C16", " ^", "C is written C(width): found '16'"),
     ("C(16-GAP", "    ^", "C is written C(width): found '-'"),
@@ -148,7 +148,7 @@ ERRORS = [
     ("C(16))", "     ^", "C is written C(width), then a dash or the end: found ')'"),
     ("GAP(3)", "   ^", "GAP is written GAP, then a dash or the end: found '('"),
     ("C(16)GAP", "     ^", "C is written C(width), then a dash or the end: found 'GAP'"),
-    # a number out of its range
+    # a number out of range
     ("C()", "  ^", f"{WIDTH} ')'"),
     ("C(0)", "  ^", f"{WIDTH} '0'"),
     ("C(-3)", "  ^", f"{WIDTH} '-'"),
@@ -156,13 +156,13 @@ ERRORS = [
     ("FC(016)", "   ^", f"{WIDTH} '016'"),
     ("FC(ten)", "   ^", f"{WIDTH} 'ten'"),
     ("C(" + "9" * 5000 + ")", "  ^", f"{WIDTH} '999"),
-    ("MP(0,1)", "   ^", "a resolution is a positive number or fraction: found '0'"),
-    ("MP(1/0,1)", "   ^", "a resolution is a positive number or fraction: found '1/0'"),
-    ("MP(1, -1)", "      ^", "a radius is a positive number or fraction: found '-'"),
-    ("MP(1,1e999)", "     ^", "a radius is a positive number or fraction: found '1e999'"),
-    ("D(1)", "  ^", "a probability of dropout is at least 0 and below 1: found '1'"),
-    ("D(-0.1)", "  ^", "a probability of dropout is at least 0 and below 1: found '-'"),
-    ("D(nan)", "  ^", "a probability of dropout is at least 0 and below 1: found 'nan'"),
+    ("MP(0,1)", "   ^", "a resolution must be a positive number or fraction: found '0'"),
+    ("MP(1/0,1)", "   ^", "a resolution must be a positive number or fraction: found '1/0'"),
+    ("MP(1, -1)", "      ^", "a radius must be a positive number or fraction: found '-'"),
+    ("MP(1,1e999)", "     ^", "a radius must be a positive number or fraction: found '1e999'"),
+    ("D(1)", "  ^", "a dropout probability must be at least 0 and below 1: found '1'"),
+    ("D(-0.1)", "  ^", "a dropout probability must be at least 0 and below 1: found '-'"),
+    ("D(nan)", "  ^", "a dropout probability must be at least 0 and below 1: found 'nan'"),
     # a layer out of order
     ("GAP-C(3)", "    ^", f"{GRAPH} 'C'"),
     ("C(3)-FC(2)-MP", "           ^", f"{GRAPH} 'MP'"),
@@ -176,22 +176,22 @@ ERRORS = [
     ("C(3)-V", "      ^", SCORES),
     ("C(3)-V-D(0.1) ", "             ^", SCORES),
     ("C(3)-V(2)-FC(2)", "      ^", "V is written V, then a dash or the end: found '('"),
-    ("MP-AP(1,2)", "   ^", "all poolings have a resolution and a radius or none has: found 'AP'"),
-    ("MP(1,2)-MP", "        ^", "all poolings have a resolution and a radius or none has: found 'MP'"),
+    ("MP-AP(1,2)", "   ^", "all pooling layers or none must have a resolution and a radius: found 'AP'"),
+    ("MP(1,2)-MP", "        ^", "all pooling layers or none must have a resolution and a radius: found 'MP'"),
 ]
 
 
-@pytest.mark.parametrize(("written", "caret", "sentence"), ERRORS)
-def test_an_error_points_at_the_character(written: str, caret: str, sentence: str):
+@pytest.mark.parametrize(("written", "caret", "message"), ERRORS)
+def test_an_error_points_at_the_character(written: str, caret: str, message: str):
     with pytest.raises(NotationError) as caught:
         Architecture(written)
 
     assert caught.value.position == caret.index("^")
-    assert str(caught.value).startswith(sentence)
+    assert str(caught.value).startswith(message)
     assert str(caught.value).endswith(f"\n  {caret}")
 
 
-def test_an_error_says_the_rule_what_was_found_and_what_to_do():
+def test_an_error_has_the_rule_the_layer_and_advice():
     with pytest.raises(NotationError) as caught:
         Architecture("C(16)-MP-FC(2)")
 
@@ -204,6 +204,6 @@ def test_an_error_says_the_rule_what_was_found_and_what_to_do():
     assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
 
 
-def test_a_network_is_written_as_a_string():
-    with pytest.raises(TypeError, match="a network is written as a string: got list"):
+def test_a_network_must_be_a_string():
+    with pytest.raises(TypeError, match="a network must be a string: got list"):
         Architecture([C(16)])

@@ -1,19 +1,19 @@
-"""The exceptions that callers catch, and what an unknown name was probably meant to be."""
+"""The exceptions that callers catch, and the parts that error messages share."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Sequence
 
-_SHOWN = 60  # characters of a name in a sentence
+_SHOWN = 60  # characters of a name in a message
 
 
 class EdgecondError(Exception):
-    """An error whose message is a sentence for the user: what must hold, what was found, what to do next."""
+    """Base class of all errors of the package; the message gives what must hold, what was found and what to do next."""
 
 
 class DataError(EdgecondError, ValueError):
-    """Something is wrong with a data file, its place or its contents."""
+    """A data file is missing, cannot be read, or holds something unusable."""
 
 
 class RecipeError(EdgecondError, ValueError):
@@ -24,28 +24,32 @@ class CheckpointError(EdgecondError):
     """A model file or a checkpoint cannot be written or read."""
 
 
-def hint(name: str, known: Iterable[str]) -> str:
-    """How a sentence about an unknown name ends.
+def did_you_mean(name: str, known: Iterable[str], *, cutoff: float = 0.5, list_known: bool = True) -> str:
+    """Return a sentence, after a space, that suggests known names similar to an unknown one.
 
-    >>> hint("Sidney", ["sydney", "mnist"]), hint("cora", ["sydney", "mnist"])
-    ('did you mean sydney?', 'there are sydney, mnist.')
+    >>> did_you_mean("Sidney", ["sydney", "mnist"])
+    ' Did you mean sydney?'
+    >>> did_you_mean("cora", ["sydney", "mnist"])
+    ' Known names: sydney, mnist.'
+
+    Args:
+        name: The unknown name.
+        known: The names that exist.
+        cutoff: Least similarity of a suggestion, from 0 to 1, as in `difflib.get_close_matches`.
+        list_known: List the known names if none is similar; otherwise return an empty string.
     """
-    known = list(known)
-    near = difflib.get_close_matches(name.lower(), known, cutoff=0.5)
-    return f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(known)}."
+    by_lower = {each.lower(): each for each in known}
+    similar = [by_lower[each] for each in difflib.get_close_matches(name.lower(), by_lower, cutoff=cutoff)]
+    if similar:
+        return f" Did you mean {' or '.join(each[:_SHOWN] for each in similar)}?"
+    return f" Known names: {listed(list(by_lower.values()))}." if list_known and by_lower else ""
 
 
 def listed(names: Sequence[str], most: int = 20) -> str:
-    """The names in a sentence, or the first of many.
+    """Join names for a message, at most `most` of them.
 
     >>> listed(["smiles", "logS", "name"], most=2)
     'smiles, logS and 1 more'
     """
     shown = ", ".join(name[:_SHOWN] for name in names[:most])
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
-
-
-def meant(name: str, known: Iterable[str], near: float = 0.3) -> str:
-    """A question after those of the known names that are this near, at most three; nothing if there is none."""
-    close = difflib.get_close_matches(name, known, n=3, cutoff=near)
-    return f" Did you mean {' or '.join(close)}?" if close else ""

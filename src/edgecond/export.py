@@ -18,11 +18,11 @@ from jaxtyping import Float, Int
 from torch import nn, Tensor
 
 from edgecond.errors import EdgecondError
-from edgecond.files import whole
+from edgecond.files import atomic_file
 from edgecond.graph import Graph, Labels, Pyramid, Sample
 from edgecond.graph.segment import segment_sum
 from edgecond.nn.checkpoint import KEY
-from edgecond.nn.kernels import torch as twin
+from edgecond.nn.kernels import activate
 from edgecond.nn.network import Network
 from edgecond.notation import Architecture
 from edgecond.runs.model import Model, versions
@@ -152,7 +152,7 @@ def export(model: Model, path: Path, to: str) -> None:
     suffix(to)
     if to == "onnx":
         _need_onnx()
-    with whole(path) as file, _quietly():
+    with atomic_file(path) as file, _quietly():
         program = _program(model)
         file.write(_onnx(program, model) if to == "onnx" else _torch(program, model))
 
@@ -247,7 +247,7 @@ def _blend(
 
     What is scattered to the targets is then one message per edge. Needs $O(m k d_{out})$ memory.
     """
-    activations = twin.activate(hidden, weights, biases)[-1]  # (m, k)
+    activations = activate(hidden, weights, biases)[-1]  # (m, k)
     _, d_out, d_in = weight.shape
     products = (x @ weight.permute(2, 1, 0).reshape(d_in, -1)).view(-1, d_out, weight.shape[0])  # (n_src, d_out, k)
     messages = torch.bmm(products.index_select(0, source), activations.unsqueeze(2)).squeeze(2)

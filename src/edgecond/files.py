@@ -1,7 +1,8 @@
-"""Where data live, what tells one file from another, and how a file is written: whole or not at all."""
+"""Where data and caches are kept, checksums, atomic writes, and paths as text."""
 
 from __future__ import annotations
 
+import fcntl
 import gzip
 import hashlib
 import os
@@ -10,46 +11,59 @@ import tarfile
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from errno import EISDIR
+from functools import lru_cache
 from pathlib import Path
 from typing import BinaryIO
 
 from edgecond.errors import CheckpointError, DataError
 
 Progress = Callable[[int, int | None], None]
-"""Called with the bytes that have arrived (or the meshes sampled) and, where it is known, how many come in all."""
+"""Called with the number of bytes received (or of meshes sampled) and the total, where it is known."""
 
 AGAIN = " Remove it and fetch it again."
+_SUFFIX = ".edgecond"
 
 
-# Where
+# Directories
 
 
 def data_directory() -> Path:
-    """The directory that `EDGECOND_DATA` names; `edgecond` in the user's cache directory otherwise."""
+    """Return the directory named by `EDGECOND_DATA`, or `edgecond` in the user's cache directory."""
     if named := os.environ.get("EDGECOND_DATA"):
         return Path(named).expanduser()
-    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "edgecond"
+    return _user_cache() / "edgecond"
+
+
+def cache_directory() -> Path:
+    """Return the directory named by `EDGECOND_CACHE`, or `edgecond/pyramids` in the user's cache directory."""
+    if named := os.environ.get("EDGECOND_CACHE"):
+        return Path(named).expanduser()
+    return _user_cache() / "edgecond" / "pyramids"
+
+
+def _user_cache() -> Path:
+    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
 
 
 def locate(dataset: str, file: str, folder: str | None = None) -> Path:
-    """The file of a dataset, which must be there."""
+    """Return the path of a dataset's file, which must exist."""
     path = data_directory() / (folder or dataset) / file
     if not path.is_file():
         raise DataError(
-            f"{dataset} needs {path}, which is not there. Run `edgecond fetch {dataset}`, "
+            f"{dataset} needs {path}, which does not exist. Run `edgecond fetch {dataset}`, "
             "or set EDGECOND_DATA to the directory that holds your copy."
         )
     return path
 
 
-# What
+# Contents
 
 
 def sha256(data: bytes | Path) -> str:
-    """The SHA-256 sum of some bytes or of a file, as `sha256sum` prints it."""
+    """Return the SHA-256 checksum of some bytes or of a file, as `sha256sum` prints it."""
     if isinstance(data, bytes):
         return hashlib.sha256(data).hexdigest()
     with reading(data), data.open("rb") as file:
@@ -57,20 +71,25 @@ def sha256(data: bytes | Path) -> str:
 
 
 def digest(sums: Mapping[str, str]) -> str:
-    """One sum for a dataset: that of the list `sha256sum` would print of its parts, sorted by name."""
+    """Return one checksum for a dataset: that of the list `sha256sum` prints of its parts, sorted by name."""
     return sha256("".join(f"{sums[name]}  {name}\n" for name in sorted(sums)).encode())
+
+
+def path_text(path: Path) -> str:
+    r"""Return a path as text that can be printed and stored: bytes that are not UTF-8 become `\xe9` and the like."""
+    return os.fsencode(path.as_posix()).decode("utf-8", "backslashreplace")
 
 
 @contextmanager
 def reading(path: Path) -> Iterator[None]:
-    """Failures to read a file become a sentence that names it."""
+    """Turn a failure to read a file into a `DataError` that names it."""
     try:
         yield
     except DataError:
         raise
     except (gzip.BadGzipFile, zlib.error, tarfile.TarError, zipfile.BadZipFile, EOFError, RuntimeError) as error:
         raise _damaged(path, str(error)) from error
-    except (ValueError, KeyError, MemoryError) as error:  # what NumPy says of an array it cannot accept
+    except (ValueError, KeyError, MemoryError) as error:  # NumPy raises these for an array it cannot accept
         raise _damaged(path, str(error).split("\n")[0]) from error
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or error}.") from error
@@ -81,83 +100,108 @@ def _damaged(path: Path, reason: str) -> DataError:
     return DataError(f"{path} is damaged or cut short ({reason}).{AGAIN}")
 
 
-# Writing
+# Atomic writes
 
 
 @contextmanager
-def writing(target: Path) -> Iterator[None]:
-    """Failures to write become a sentence that names the target."""
+def atomic_file(path: Path) -> Iterator[BinaryIO]:
+    """Open a file for writing that replaces `path` once it is complete, as `replacing` does.
+
+    A path that cannot be written is refused at once, before the work whose result it is to hold.
+    """
     try:
-        yield
+        with replacing(path) as file:
+            yield file
+    except OSError as error:
+        raise CheckpointError(
+            f"{path} must be written: {_reason(error)}. "
+            "The previous file, if any, is unchanged; free some space or name another directory."
+        ) from error
+
+
+def write_atomic(path: Path, content: bytes) -> None:
+    """Write a file completely or not at all."""
+    with atomic_file(path) as file:
+        file.write(content)
+
+
+@contextmanager
+def data_file(path: Path) -> Iterator[BinaryIO]:
+    """Open a file of the data directory for writing, as `atomic_file` does."""
+    try:
+        with replacing(path) as file:
+            yield file
     except OSError as error:
         raise DataError(
-            f"{target} cannot be written: {error.strerror or error}. "
+            f"{path} cannot be written: {_reason(error)}. "
             "Set EDGECOND_DATA to a directory with space that you may write to."
         ) from error
 
 
 @contextmanager
-def new(target: Path) -> Iterator[Path]:
-    """Where to write a file or a directory that is moved to `target` once complete, and is gone after an error."""
-    with writing(target):
-        target.parent.mkdir(parents=True, exist_ok=True)
-        scratch = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
-    try:
-        path = scratch / target.name  # the same name: archives are known by theirs
-        yield path
-        with writing(target):
-            path.replace(target)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
+def replacing(path: Path) -> Iterator[BinaryIO]:
+    """Open a new file that is flushed to disk and renamed to `path` when the block ends without an error.
 
-
-def write(path: Path, pieces: Iterable[bytes]) -> None:
-    """Write a file, and wait until it is on the disk."""
-    with writing(path):
-        file = path.open("wb")
-    with file:
-        for piece in pieces:
-            with writing(path):
-                file.write(piece)
-        with writing(path):
-            file.flush()
-            os.fsync(file.fileno())
-
-
-@contextmanager
-def whole(path: Path) -> Iterator[BinaryIO]:
-    """A file to write to, which takes its place when all is written, or never; what was there stays until then.
-
-    A place that cannot be written to is refused at once, before the work of which the file is to tell.
+    The file has the name of `path`, in a `scratch_directory` beside it. Links are never followed, and writers of the
+    same path do not disturb each other: the last to finish wins. After an error nothing is left.
     """
-    temporary = path.with_name(f".{path.name}.part") if path.name else path  # what a killed process leaves is replaced
+    if path.is_dir():
+        raise IsADirectoryError(EISDIR, "it is a directory")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    scratch, remove = scratch_directory(path.parent, path.name)
     try:
-        if path.is_dir():
-            raise IsADirectoryError(EISDIR, "it is a directory")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with temporary.open("wb") as file:
+        temporary = scratch / path.name
+        with temporary.open("xb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
-    except OSError as error:
-        _remove(temporary)
-        reason = "Not a directory" if isinstance(error, FileExistsError) else error.strerror or error  # its parent
-        raise CheckpointError(
-            f"{path} must be written: {reason}. "
-            "The one before it, if any, is whole; free some space or name another directory."
-        ) from error
-    except BaseException:
-        _remove(temporary)
-        raise
+    finally:
+        remove()
 
 
-def _remove(temporary: Path) -> None:
-    with suppress(OSError):
-        temporary.unlink()
+def scratch_directory(parent: Path, name: str) -> tuple[Path, Callable[[], None]]:
+    """Create a private directory with a random name that begins with `name`; return it and a function to remove it.
+
+    It stays locked until then. Directories that nobody locks were left by processes that were killed: they are removed
+    when this function is first called for the same parent.
+    """
+    _remove_leftovers(parent)
+    prefix = f".{os.fsencode(name)[:200].decode('utf-8', 'ignore')}."  # a name has at most 255 bytes
+    while True:
+        scratch = Path(tempfile.mkdtemp(prefix=prefix, suffix=_SUFFIX, dir=parent))
+        lock = _opened(scratch)
+        with suppress(OSError):  # some network drives have no locks
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        if scratch.exists():  # else another process removed it before it was locked
+            break
+        os.close(lock)
+    owner = os.getpid()
+
+    def remove() -> None:
+        if os.getpid() == owner:  # a forked process may use the directory, and must leave it
+            shutil.rmtree(scratch, ignore_errors=True)
+        os.close(lock)
+
+    return scratch, remove
 
 
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all."""
-    with whole(path) as file:
-        file.write(content)
+@lru_cache(maxsize=256)
+def _remove_leftovers(parent: Path) -> None:
+    for scratch in parent.glob(f".*{_SUFFIX}"):
+        with suppress(OSError):
+            lock = _opened(scratch)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(scratch, ignore_errors=True)
+            finally:
+                os.close(lock)
+
+
+def _opened(directory: Path) -> int:
+    return os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+
+
+def _reason(error: OSError) -> str:
+    # A parent directory that is a file is reported as one that exists.
+    return "Not a directory" if isinstance(error, FileExistsError) else error.strerror or str(error)

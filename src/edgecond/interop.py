@@ -1,6 +1,6 @@
-"""Labelled graphs to and from PyTorch Geometric and NetworkX: the same vertices, edges and labels (Section 3.1).
+"""Conversion of labelled graphs from and to PyTorch Geometric and NetworkX (Section 3.1).
 
-Vertices keep their order, so that a signal on them stays valid; edges come back sorted by target.
+Vertices keep their order, so a signal on them stays valid; edges are sorted by target.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ Reader = Callable[[Any, Any, Mapping[str, Any]], Any]  # source, target, attribu
 
 
 def graph_from_pyg(data: Data, labels: str | Labels | Float[Tensor, "m s"] = "edge_attr") -> Graph:
-    """The graph of a PyG `Data`, or all graphs of a `Batch` side by side.
+    """Convert a PyG `Data`, or all graphs of a `Batch`, to a graph.
 
     Args:
-        data: Its `edge_index` holds sources in the first row and targets in the second.
-        labels: The name of the edge labels in `data`, or labels in the order of `edge_index`. Categories stay
-            compact as `Labels.one_hot(data.edge_attr, count)`.
+        data: Graph whose `edge_index` has sources in the first row and targets in the second.
+        labels: Name of the edge labels in `data`, or labels in the order of `edge_index`. Pass categories as
+            `Labels.one_hot(data.edge_attr, count)` to keep them compact.
     """
     if getattr(data, "edge_index", None) is None:
         raise ValueError(
             f"a graph needs an edge_index: this {type(data).__name__} has none. "
-            "A HeteroData has one per edge type; make a graph of each with Graph.from_edges."
+            "A HeteroData has one per edge type; convert each with Graph.from_edges."
         )
     values = getattr(data, labels, None) if isinstance(labels, str) else labels
     if values is None:
@@ -54,21 +54,23 @@ def graph_from_pyg(data: Data, labels: str | Labels | Float[Tensor, "m s"] = "ed
 
 
 def graph_to_pyg(graph: Graph, x: Float[Tensor, "n d"] | None = None, y: Tensor | None = None) -> Data:
-    """A PyG `Data`, or a `Batch` of several graphs; its edges are in the order of `graph.source`.
+    """Convert a graph to a PyG `Data`, or a batch to a `Batch`; edges are in the order of `graph.source`.
 
     Args:
-        graph: Not bipartite.
-        x: The signal on the vertices.
-        y: What to predict, one row per graph.
+        graph: Graph that is not bipartite.
+        x: Signal on the vertices.
+        y: Targets to predict, one row per graph.
     """
     try:
         from torch_geometric.data import Batch, Data
     except ImportError:
         raise ImportError("PyTorch Geometric is not installed: pip install edgecond[pyg].") from None
     _check_one_set_of_vertices(graph, "a PyG Data")
-    for name, value, count in (("vertex", x, graph.num_vertices), ("graph", y, graph.num_graphs)):
+    for argument, value, name, count in (("x", x, "vertex", graph.num_vertices), ("y", y, "graph", graph.num_graphs)):
         if value is not None and value.shape[:1] != (count,):
-            raise ValueError(f"one row per {name} is needed: got shape {tuple(value.shape)} for {count}.")
+            raise ValueError(
+                f"{argument} must have one row per {name}: got shape {tuple(value.shape)} for {count} rows."
+            )
     edge_index, edge_attr = torch.stack([graph.source, graph.target]), graph.labels.per_edge(graph.labels.values)
     vertices = [0, *graph.sizes.cumsum(0).tolist()]
     edges = graph.pointer[vertices].tolist()
@@ -92,19 +94,19 @@ def graph_from_networkx(
     self_loops: bool = False,
     loop_label: Any = None,
 ) -> Graph:
-    """A NetworkX graph: directed edges as they are, an undirected edge in both directions.
+    """Convert a NetworkX graph; an undirected edge becomes two edges, one in each direction.
 
-    Vertices are numbered in the order of `graph.nodes`. Labels that are numbers, or sequences of numbers, are taken as
-    they are; anything else is a category and becomes one-hot.
+    Vertices are numbered in the order of `graph.nodes`. Labels that are numbers or sequences of numbers are not
+    changed; all others are categories and become one-hot.
 
     Args:
-        graph: Any of the four kinds.
-        label: The edge attribute that is the label, several attributes to put side by side, or a function of source,
-            target and attributes.
-        categories: All categories in the order of their columns. Graphs of one dataset need the same; by default those
-            of this graph are sorted.
-        self_loops: Add the edge $(i,i)$ where there is none: the paper's $N(i)$ contains $i$.
-        loop_label: Label of the added edges; by default zero, or a category of its own after the others.
+        graph: NetworkX graph, directed or not, with or without parallel edges.
+        label: Edge attribute that is the label, several attributes to concatenate, or a function of source, target and
+            attributes.
+        categories: All categories in the order of their columns, which must be the same for all graphs of a dataset;
+            by default the sorted categories of this graph.
+        self_loops: Add missing edges $(i,i)$, as the paper's $N(i)$ contains $i$.
+        loop_label: Label of the added edges; by default zero, or an additional category.
     """
     number = {vertex: position for position, vertex in enumerate(graph.nodes)}
     read = label if callable(label) else _attributes([label] if isinstance(label, str) else label)
@@ -124,19 +126,19 @@ def graph_from_networkx(
 def signal_from_networkx(
     graph: nx.Graph, attribute: str = "signal", *, categories: Sequence[Hashable] | None = None
 ) -> Float[Tensor, "n d"]:
-    """The signal $X^0$ from an attribute of the vertices: numbers as they are, categories one-hot."""
+    """Read the signal $X^0$ from an attribute of the vertices: numbers, or categories as one-hot vectors."""
     missing = [vertex for vertex, attributes in graph.nodes(data=True) if attribute not in attributes]
     if missing:
-        raise ValueError(f"every vertex needs the attribute {attribute!r}: {missing[0]!r} has none.")
+        raise ValueError(f"every vertex needs the attribute {attribute!r}: vertex {missing[0]!r} does not have it.")
     rows = _encode([attributes[attribute] for _, attributes in graph.nodes(data=True)], categories)
     return rows.per_edge(rows.values)
 
 
 def graph_to_networkx(graph: Graph, x: Float[Tensor, "n d"] | None = None) -> nx.DiGraph:
-    """A directed NetworkX graph with edge attribute `label` and, if there is a signal, vertex attribute `signal`.
+    """Convert a graph to a directed NetworkX graph.
 
-    Each is a number where it has one element, else a list. Duplicate edges need a `MultiDiGraph`. A batch becomes
-    one graph.
+    Edges have the attribute `label` and, if x is given, vertices the attribute `signal`: numbers if they have one
+    element, lists otherwise. Duplicate edges give a `MultiDiGraph`. A batch becomes one graph.
     """
     try:
         import networkx as nx
@@ -156,20 +158,20 @@ def graph_to_networkx(graph: Graph, x: Float[Tensor, "n d"] | None = None) -> nx
 def _check_one_set_of_vertices(graph: Graph, kind: str) -> None:
     if graph.source_membership is not None:
         raise ValueError(
-            f"{kind} has one set of vertices: this graph is bipartite, "
-            f"from {graph.num_sources} sources to {graph.num_vertices} targets."
+            f"{kind} needs sources and targets to be the same vertices: this graph is bipartite, "
+            f"with {graph.num_sources} sources and {graph.num_vertices} targets."
         )
 
 
 def _attributes(names: Sequence[str]) -> Reader:
-    """A reader of one attribute, or of several numbers side by side."""
+    """Return a function that reads one attribute, or several that are concatenated."""
 
     def read(source: Any, target: Any, attributes: Mapping[str, Any]) -> Any:
         missing = [name for name in names if attributes.get(name) is None]
         if missing:
             raise ValueError(
                 f"every edge needs the attribute {missing[0]!r}: "
-                f"the one from {source!r} to {target!r} has {sorted(attributes) or 'none'}."
+                f"the edge from {source!r} to {target!r} has {sorted(attributes) or 'none'}."
             )
         values = [attributes[name] for name in names]
         return values[0] if len(values) == 1 else np.concatenate([np.atleast_1d(value) for value in values])
@@ -178,23 +180,25 @@ def _attributes(names: Sequence[str]) -> Reader:
 
 
 def _encode(values: Sequence[Any], categories: Sequence[Hashable] | None, also: Sequence[Any] = ()) -> Labels:
-    """Rows of numbers if all values are such, else categories: those given or found, then those of `also`.
+    """Encode values as rows of numbers if all are numeric, otherwise as categories, followed by those of `also`.
 
-    None is the row of zeros, or a category of its own.
+    None is encoded as zeros, or as an additional category.
     """
     rows = [np.asarray(value) for value in [*values, *also] if value is not None]
     if categories is None and all(row.dtype.kind in "biuf" for row in rows):
         if not rows:
-            raise ValueError("without an edge nothing tells the width of the labels: pass categories or a loop_label.")
+            raise ValueError("the width of the labels is unknown without edges: pass categories or a loop_label.")
         widths = {row.size for row in rows}
         if len(widths) > 1:
-            raise ValueError(f"labels need one width: found {sorted(widths)}.")
+            raise ValueError(f"labels must all have the same width: found widths {sorted(widths)}.")
         zero = np.zeros(widths.pop())
         matrix = np.array([zero if value is None else np.ravel(value) for value in values]).reshape(-1, len(zero))
         return Labels(torch.tensor(matrix, dtype=torch.get_default_dtype()))
-    strange = next((value for value in values if not isinstance(value, Hashable)), None)
-    if strange is not None:
-        raise ValueError(f"labels are numbers, sequences of numbers, or categories such as strings: got {strange!r}.")
+    invalid = next((value for value in values if not isinstance(value, Hashable)), None)
+    if invalid is not None:
+        raise ValueError(
+            f"labels must be numbers, sequences of numbers, or categories such as strings: found {invalid!r}."
+        )
     known = sorted(set(values) - set(also), key=str) if categories is None else categories
     column = {category: position for position, category in enumerate(dict.fromkeys([*known, *also]))}
     unknown = [value for value in values if value not in column]
@@ -204,5 +208,5 @@ def _encode(values: Sequence[Any], categories: Sequence[Hashable] | None, also: 
 
 
 def _plain(rows: Float[Tensor, "r d"]) -> list[Any]:
-    """Rows as numbers, or as lists of numbers."""
+    """Convert rows to numbers, or to lists if they have several elements."""
     return (rows[:, 0] if rows.shape[1] == 1 else rows).tolist()

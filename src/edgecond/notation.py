@@ -1,4 +1,4 @@
-"""Networks as the paper writes them, `C(16)-MP(0.25,0.5)-GAP-FC(14)`: Section 4.1 defines the notation."""
+"""The paper's notation of networks, such as `C(16)-MP(0.25,0.5)-GAP-FC(14)` (Section 4.1)."""
 
 import re
 from collections import deque
@@ -9,9 +9,11 @@ from itertools import accumulate
 from math import inf
 from typing import Self
 
+from edgecond.errors import EdgecondError
+
 
 class Number(float):
-    """A number that prints the way it was written, such as 2.5/32."""
+    """A number that is printed the way it was written, such as 2.5/32."""
 
     written: str
 
@@ -29,7 +31,7 @@ class Number(float):
 
 @dataclass(frozen=True, repr=False)
 class Layer:
-    """One layer; it prints the way the paper writes it."""
+    """A layer of a network, printed the way the paper writes it."""
 
     def __repr__(self) -> str:
         values = ",".join(str(value) for value in vars(self).values() if value is not None)
@@ -38,14 +40,14 @@ class Layer:
 
 @dataclass(frozen=True, repr=False)
 class Parametric(Layer):
-    """A layer with weights to learn and `width` output channels."""
+    """A layer with learned weights and `width` output channels."""
 
     width: int
 
 
 @dataclass(frozen=True, repr=False)
 class Pooling(Layer):
-    """Pooling onto the next graph, in point clouds of grid resolution r and neighbourhood radius ρ."""
+    """Pooling to the next graph; for point clouds with its grid resolution r and neighbourhood radius ρ."""
 
     resolution: float | None = None
     radius: float | None = None
@@ -56,15 +58,15 @@ class GlobalPooling(Layer):
 
 
 class C(Parametric):
-    """ECC, followed by batch normalisation and ReLU."""
+    """Edge-conditioned convolution, followed by batch normalisation and ReLU."""
 
 
 class MP(Pooling):
-    """Max-pooling onto a coarser graph."""
+    """Max pooling to a coarser graph."""
 
 
 class AP(Pooling):
-    """Average pooling onto a coarser graph."""
+    """Average pooling to a coarser graph."""
 
 
 class GAP(GlobalPooling):
@@ -76,7 +78,7 @@ class GMP(GlobalPooling):
 
 
 class V(Layer):
-    """Unpooling: every vertex of level 0 is given its signals of all levels, for classifying vertices."""
+    """Unpooling for segmentation: every vertex of level 0 gets its signals of all levels, concatenated."""
 
 
 class FC(Parametric):
@@ -90,8 +92,8 @@ class D(Layer):
     p: float
 
 
-class NotationError(ValueError):
-    """A notation that breaks a rule; `position` is the index of the character where it does."""
+class NotationError(EdgecondError, ValueError):
+    """A network that breaks a rule of the notation; `position` is the index of the character where it does."""
 
     def __init__(self, notation: str, position: int, rule: str, advice: str = "") -> None:
         super().__init__(notation, position, rule, advice)
@@ -100,14 +102,14 @@ class NotationError(ValueError):
     def __str__(self) -> str:
         notation, position, rule, advice = self.args
         token = _TOKEN.match(notation, position)
-        found = repr(token[0]) if token and token[0] else "the end"
-        shown = "".join(character if character.isprintable() else " " for character in notation)
-        sentence = f"{rule}: found {found} at character {position + 1}. {advice}".rstrip()
-        return f"{sentence}\n  {shown}\n  {' ' * position}^"
+        name = repr(token[0]) if token and token[0] else "the end"
+        printable = "".join(character if character.isprintable() else " " for character in notation)
+        message = f"{rule}: found {name} at character {position + 1}. {advice}".rstrip()
+        return f"{message}\n  {printable}\n  {' ' * position}^"
 
 
 class Architecture(tuple[Layer, ...]):
-    """The layers of a network, in order; reading and printing undo each other.
+    """The layers of a network, in order; parsing and printing are inverse to each other.
 
     >>> network = Architecture("C(16)-C(32)-MP(2.5/32,7.5/32)-GMP-FC(10)")
     >>> network[2], Architecture(str(network)) == network
@@ -119,12 +121,12 @@ class Architecture(tuple[Layer, ...]):
     def __new__(cls, notation: str) -> Self:
         if not isinstance(notation, str):
             raise TypeError(
-                f"a network is written as a string: got {type(notation).__name__}. "
-                "Pass it as in Architecture('C(16)-GAP-FC(2)')."
+                f"a network must be a string: got {type(notation).__name__}. "
+                "Write it as in Architecture('C(16)-GAP-FC(2)')."
             )
         return super().__new__(cls, _parse(notation))
 
-    def __getnewargs__(self) -> tuple[str]:  # what pickle and copy call __new__ with
+    def __getnewargs__(self) -> tuple[str]:  # arguments of __new__ for pickle and copy
         return (str(self),)
 
     def __str__(self) -> str:
@@ -135,22 +137,22 @@ class Architecture(tuple[Layer, ...]):
 
     @property
     def poolings(self) -> tuple[Pooling, ...]:
-        """The poolings that lead from each level of the pyramid to the next."""
+        """The pooling layers from each level of the pyramid to the next."""
         return tuple(layer for layer in self if isinstance(layer, Pooling))
 
     @property
     def parametric_layers(self) -> int:
-        """The number of layers with weights: C and FC."""
+        """Number of layers with weights: C and FC."""
         return sum(isinstance(layer, Parametric) for layer in self)
 
     @property
     def resolutions(self) -> int:
-        """The number of levels of graph resolution: the input's, and one more for each pooling."""
+        """Number of levels of the pyramid: the input, and one for each pooling layer."""
         return 1 + len(self.poolings)
 
     @property
     def levels(self) -> tuple[int, ...]:
-        """The level h of the signal that each layer reads; past the last pooling it stays the same, past V it is 0."""
+        """Level h of the input of each layer: that after the pooling layers before it, and 0 after V."""
 
         def after(level: int, layer: Layer) -> int:
             return 0 if isinstance(layer, V) else level + isinstance(layer, Pooling)
@@ -159,20 +161,20 @@ class Architecture(tuple[Layer, ...]):
 
     @property
     def classes(self) -> int | None:
-        """The width of the last FC, if there is one."""
+        """Width of the last FC, if there is one."""
         return next((layer.width for layer in reversed(self) if isinstance(layer, FC)), None)
 
     @property
     def per_vertex(self) -> bool:
-        """Whether the classes are those of vertices: V is in place of global pooling."""
+        """Whether the network predicts classes of vertices, with V in place of global pooling."""
         return any(isinstance(layer, V) for layer in self)
 
     @property
     def strided(self) -> bool:
         """Whether FC follows C, without global pooling or V.
 
-        The last convolution then has a stride that maps all points to a single one (Section 4.4): the last
-        graph of the pyramid is bipartite.
+        The last convolution is then strided and maps all points to a single one (Section 4.4): the last graph of the
+        pyramid is bipartite.
         """
         return self.classes is not None and not any(isinstance(layer, GlobalPooling | V) for layer in self)
 
@@ -189,10 +191,10 @@ _LAYERS: dict[str, tuple[type[Layer], str]] = {
     "D": (D, "D(p)"),
 }
 _VALUES: dict[str, tuple[Callable[[str], float], Callable[[float], bool], str]] = {
-    "width": (int, lambda width: width > 0, "a width is a positive whole number"),
-    "resolution": (Number, lambda r: 0 < r < inf, "a resolution is a positive number or fraction"),
-    "radius": (Number, lambda rho: 0 < rho < inf, "a radius is a positive number or fraction"),
-    "p": (Number, lambda p: 0 <= p < 1, "a probability of dropout is at least 0 and below 1"),
+    "width": (int, lambda width: width > 0, "a width must be a positive integer"),
+    "resolution": (Number, lambda r: 0 < r < inf, "a resolution must be a positive number or fraction"),
+    "radius": (Number, lambda rho: 0 < rho < inf, "a radius must be a positive number or fraction"),
+    "p": (Number, lambda p: 0 <= p < 1, "a dropout probability must be at least 0 and below 1"),
 }
 _DECIMAL = r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
 _NUMBER = rf"(?P<number>{_DECIMAL}(?:/{_DECIMAL})?)"
@@ -201,7 +203,7 @@ _TOKEN = re.compile(rf"{_NUMBER}|[A-Za-z]+|\S|(?=\s*\Z)")  # the end is an empty
 
 def _parse(notation: str) -> list[Layer]:
     if len(notation) > MOST_CHARACTERS:
-        rule = f"a network is written in at most {MOST_CHARACTERS:,} characters, and this one in {len(notation):,}"
+        rule = f"a network must have at most {MOST_CHARACTERS:,} characters, and this one has {len(notation):,}"
         raise NotationError(notation[:60], 0, rule)
     tokens = deque(_TOKEN.finditer(notation))
 
@@ -211,11 +213,11 @@ def _parse(notation: str) -> list[Layer]:
         return tokens.popleft()[0]
 
     def take_value(name: str) -> float:
-        read, holds, rule = _VALUES[name]
+        convert, is_valid, rule = _VALUES[name]
         written = tokens[0]["number"] or ""
         with suppress(ValueError, ZeroDivisionError):
-            value = read(written)
-            if holds(value) and str(value) == written:  # 016 is no width: it would not print back
+            value = convert(written)
+            if is_valid(value) and str(value) == written:  # 016 is invalid, as it would be printed as 16
                 tokens.popleft()
                 return value
         raise NotationError(notation, tokens[0].start(), rule)
@@ -238,22 +240,21 @@ def _parse(notation: str) -> list[Layer]:
         if not take(["-", ""], f"{name} is written {form}, then a dash or the end"):
             break
     if any(isinstance(layer, V) for layer in layers) and not any(isinstance(layer, FC) for layer in layers):
-        raise NotationError(
-            notation, len(notation.rstrip()), "V is followed by FC, which scores the classes", "Add it, as in V-FC(8)."
-        )
+        rule = "V must be followed by FC, which scores the classes"
+        raise NotationError(notation, len(notation.rstrip()), rule, "Add it, as in V-FC(8).")
     return layers
 
 
 def _objection(layer: Layer, before: Sequence[Layer]) -> tuple[str, str] | None:
-    """The rule that a layer breaks by following those before it, and what to do about it."""
-    graph_left = any(isinstance(earlier, GlobalPooling | V | FC) for earlier in before)
+    """Return the rule that a layer breaks by following those before it, and advice."""
+    after_graph = any(isinstance(earlier, GlobalPooling | V | FC) for earlier in before)
     pooling = next((earlier for earlier in before if isinstance(earlier, Pooling)), None)
     previous = next((earlier for earlier in reversed(before) if not isinstance(earlier, D)), None)
     match layer:
-        case C() | Pooling() | GlobalPooling() | V() if graph_left:
-            return "C, poolings and V need a graph, which GAP, GMP, V and FC leave behind", "Move it before them."
+        case C() | Pooling() | GlobalPooling() | V() if after_graph:
+            return "convolution, pooling and V must come before GAP, GMP, V and FC", "Move it before them."
         case Pooling() if pooling and (pooling.radius is None) != (layer.radius is None):
-            return "all poolings have a resolution and a radius or none has", "Write it like the first."
+            return "all pooling layers or none must have a resolution and a radius", "Write it like the first."
         case FC() if not isinstance(previous, C | GlobalPooling | V | FC):
             return "FC follows C, GAP, GMP, V or another FC", "Pool globally before it, as in GAP-FC(2)."
     return None

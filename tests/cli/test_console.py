@@ -15,7 +15,7 @@ from edgecond.nn.training import Step
 
 
 def step(epoch: int) -> Step:
-    return Step(epoch=epoch, batch=0, loss=0.5, learning_rate=0.1, figure=1.0, count=1.0, last=True)
+    return Step(epoch=epoch, batch=0, loss=0.5, learning_rate=0.1, metric=1.0, count=1.0, last=True)
 
 
 def test_the_time_left_is_that_of_the_run_at_hand(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):

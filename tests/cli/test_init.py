@@ -156,5 +156,5 @@ def test_a_wrong_word_is_answered_by_a_sentence(command, sentence, tmp_path, mon
     result = run(app, command)
 
     assert result.exit_code == 2
-    assert result.output.startswith(sentence)
+    assert result.stderr.startswith(sentence)
     assert list(tmp_path.iterdir()) == []

@@ -1,4 +1,4 @@
-"""Directories of data, an empty one and the real one where there is one; and a network that gives what it is told."""
+"""Fixtures: an empty data directory, the real one where it exists, and a network with given answers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def real(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
-    """The real file of this name, with `EDGECOND_DATA` set to find it; the test is skipped where it is not."""
+    """Find a real file by name, with `EDGECOND_DATA` set; skip the test where it does not exist."""
 
     def find(name: str) -> Path:
         if not (REAL / name).exists():
@@ -42,7 +42,7 @@ def real(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
 
 @pytest.fixture(scope="session")
 def load() -> Callable[..., tuple[datasets.Examples, datasets.Examples]]:
-    """`datasets.load`, once for all tests that ask for the same."""
+    """`datasets.load`, cached for all tests."""
 
     @cache
     def once(name: str, fold: int = 0, **options: Any) -> tuple[datasets.Examples, datasets.Examples]:
@@ -58,7 +58,7 @@ def _whole(name: str) -> Graphs:
 
 @pytest.fixture
 def whole(real: Callable[[str], Path]) -> Callable[[str], Graphs]:
-    """`tu.load` of the real data, once for all tests."""
+    """`tu.load` of the real data, cached for all tests."""
 
     def find(name: str) -> Graphs:
         real(f"tu/{tu.RELEASES[name].file}.zip")
@@ -69,7 +69,7 @@ def whole(real: Callable[[str], Path]) -> Callable[[str], Graphs]:
 
 @pytest.fixture
 def serve(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any], list[str]]:
-    """A network that gives one answer, or one for each address, or raises an error, and remembers what it was asked."""
+    """Replace the network by one answer, one per address, or an error; return the list of requested addresses."""
 
     def answer(with_: Answer | dict[str, bytes] | Exception) -> list[str]:
         asked = []

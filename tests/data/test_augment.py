@@ -1,4 +1,4 @@
-"""Augmentation changes what it says and nothing else."""
+"""Each augmentation changes what it is meant to change, and nothing else."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ import pytest
 import torch
 
 from edgecond.data.augment import augment, jittered, orientation, rotated, thinned
-from edgecond.graph import Cloud
-from edgecond.graph.mesh import Mesh
+from edgecond.graph import Cloud, Mesh
 from tests.meshes import BOX, mesh_of
 from tests.sentences import refused
 
@@ -27,8 +26,8 @@ def random_cloud(n: int = 40) -> Cloud:
     return Cloud(torch.randn(n, 3, generator=generator), torch.arange(float(n))[:, None])
 
 
-def test_a_quarter_turn_about_z_takes_x_to_y():
-    """By hand: (1, 2, 3) goes to (-2, 1, 3), and the signal stays."""
+def test_a_rotation_by_90_degrees_maps_x_to_y():
+    """By hand: (1, 2, 3) becomes (-2, 1, 3), and the signal does not change."""
     cloud = rotated(Cloud(torch.tensor([[1.0, 2.0, 3.0]]), torch.tensor([[7.0]])), pi / 2)
 
     torch.testing.assert_close(cloud.positions, torch.tensor([[-2.0, 1.0, 3.0]]))
@@ -36,17 +35,16 @@ def test_a_quarter_turn_about_z_takes_x_to_y():
 
 
 def test_twelve_orientations_are_thirty_degrees_apart():
-    """Section 4.2: test sets include 12 orientations; the first is the cloud as it is."""
+    """Section 4.2: test sets include 12 orientations; the first is the cloud itself."""
     cloud = random_cloud()
-    turned = [orientation(cloud, turn) for turn in range(12)]
+    orientations = [orientation(cloud, turn) for turn in range(12)]
 
-    assert len(turned) == 12
-    assert turned[0].positions.equal(cloud.positions)
-    torch.testing.assert_close(rotated(turned[11], pi / 6).positions, cloud.positions)
-    torch.testing.assert_close(turned[3].positions[:, 1], cloud.positions[:, 0])
+    assert orientations[0].positions.equal(cloud.positions)
+    torch.testing.assert_close(rotated(orientations[11], pi / 6).positions, cloud.positions)
+    torch.testing.assert_close(orientations[3].positions[:, 1], cloud.positions[:, 0])
 
 
-def test_nothing_asked_for_changes_nothing():
+def test_without_any_augmentation_the_cloud_is_returned():
     cloud = random_cloud()
 
     assert augment(cloud, rng(), **OFF) is cloud
@@ -55,28 +53,28 @@ def test_nothing_asked_for_changes_nothing():
 def test_rotation_is_about_z_and_keeps_lengths():
     """Section 3.4: "about their up-axis"."""
     cloud = random_cloud()
-    turned = augment(cloud, rng(), **OFF | {"rotate": True})
+    changed = augment(cloud, rng(), **OFF | {"rotate": True})
 
-    assert turned.positions[:, 2].equal(cloud.positions[:, 2])
-    assert not turned.positions.allclose(cloud.positions)
-    torch.testing.assert_close(turned.positions.norm(dim=1), cloud.positions.norm(dim=1))
+    assert changed.positions[:, 2].equal(cloud.positions[:, 2])
+    assert not changed.positions.allclose(cloud.positions)
+    torch.testing.assert_close(changed.positions.norm(dim=1), cloud.positions.norm(dim=1))
 
 
-def test_angles_fill_the_circle():
-    """A uniform angle: the mean direction of many is near zero, and all quadrants occur equally often."""
+def test_angles_of_rotation_are_uniform():
+    """The mean direction of many is near zero, and all quadrants occur equally often."""
     one = Cloud(torch.tensor([[1.0, 0, 0]]), torch.zeros(1, 1))
-    chance = rng()
-    ends = torch.cat([augment(one, chance, **OFF | {"rotate": True}).positions for _ in range(2000)])
+    generator = rng()
+    directions = torch.cat([augment(one, generator, **OFF | {"rotate": True}).positions for _ in range(2000)])
 
-    assert ends.mean(0).abs().max() < 0.06
-    quadrants = torch.bincount((ends[:, 0] > 0) * 2 + (ends[:, 1] > 0).long())
+    assert directions.mean(0).abs().max() < 0.06
+    quadrants = torch.bincount((directions[:, 0] > 0) * 2 + (directions[:, 1] > 0).long())
     assert (quadrants - 500).abs().max() < 100
 
 
-def test_scale_lies_between_its_inverse_and_itself():
+def test_the_scale_factor_is_between_1_over_scale_and_scale():
     """The authors' code: uniform in [1/1.2, 1.2], one factor for all axes."""
-    cloud, chance = random_cloud(), rng()
-    ratios = [augment(cloud, chance, **OFF | {"scale": 1.2}).positions / cloud.positions for _ in range(500)]
+    cloud, generator = random_cloud(), rng()
+    ratios = [augment(cloud, generator, **OFF | {"scale": 1.2}).positions / cloud.positions for _ in range(500)]
 
     factors = torch.stack([ratio.mean() for ratio in ratios])
     assert all(ratio.max() - ratio.min() < 1e-5 for ratio in ratios)
@@ -85,9 +83,9 @@ def test_scale_lies_between_its_inverse_and_itself():
 
 
 def test_x_and_y_are_mirrored_with_half_the_probability_each():
-    """The authors' code: a probability of 0.2 is 0.1 for x and, independently, 0.1 for y; z never."""
-    cloud, chance = random_cloud(1), rng()
-    signs = [augment(cloud, chance, **OFF | {"mirror": 0.2}).positions / cloud.positions for _ in range(4000)]
+    """The authors' code: a probability of 0.2 is 0.1 for x and, independently, 0.1 for y; never for z."""
+    cloud, generator = random_cloud(1), rng()
+    signs = [augment(cloud, generator, **OFF | {"mirror": 0.2}).positions / cloud.positions for _ in range(4000)]
 
     mirrored = torch.cat(signs) < 0
     assert mirrored[:, :2].double().mean(0).tolist() == pytest.approx([0.1, 0.1], abs=0.02)
@@ -97,8 +95,8 @@ def test_x_and_y_are_mirrored_with_half_the_probability_each():
 
 @pytest.mark.parametrize("n", [1, 2, 9, 10, 40])
 @pytest.mark.parametrize("p", [0, 0.1, 0.5, 0.99])
-def test_thinning_keeps_a_share_of_the_points_and_their_signal(n: int, p: float):
-    """The authors' code keeps the next whole number of points above (1 - p) n: always one at least."""
+def test_thinning_keeps_a_fraction_of_the_points_and_their_signal(n: int, p: float):
+    """The authors' code keeps (1 - p) n points, rounded up: at least one."""
     cloud = random_cloud(n)
     thin = thinned(cloud, rng(), p)
 
@@ -109,9 +107,9 @@ def test_thinning_keeps_a_share_of_the_points_and_their_signal(n: int, p: float)
 
 
 def test_each_point_is_dropped_equally_often():
-    """40 points, a tenth of them dropped, a thousand times: 100 times each, give or take."""
-    cloud, chance = random_cloud(), rng()
-    kept = torch.cat([thinned(cloud, chance, 0.1).signal[:, 0].long() for _ in range(1000)])
+    """Dropping a tenth of 40 points a thousand times drops each about 100 times."""
+    cloud, generator = random_cloud(), rng()
+    kept = torch.cat([thinned(cloud, generator, 0.1).signal[:, 0].long() for _ in range(1000)])
 
     dropped = 1000 - torch.bincount(kept)
     assert (dropped - 100).abs().max() < 45
@@ -119,13 +117,13 @@ def test_each_point_is_dropped_equally_often():
 
 
 @pytest.mark.parametrize("p", [-0.1, 1])
-def test_a_share_to_drop_leaves_something(p: float):
-    with refused(f"the share of points to drop is at least 0 and below 1: got {p}."):
+def test_the_fraction_of_points_to_drop_must_be_below_1(p: float):
+    with refused(f"the fraction of points to drop must be at least 0 and below 1: got {p}."):
         thinned(random_cloud(), rng(), p)
 
 
-def test_noise_has_the_standard_deviation_asked_for():
-    """Appendix B: additive Gaussian noise; 3·20,000 numbers give sigma to within 2 %."""
+def test_noise_has_the_given_standard_deviation():
+    """Appendix B: additive Gaussian noise; 3·20,000 numbers estimate sigma to within 2 %."""
     cloud = Cloud(torch.zeros(20_000, 3), torch.ones(20_000, 1))
     noisy = jittered(cloud, rng(), 0.2)
 
@@ -134,8 +132,8 @@ def test_noise_has_the_standard_deviation_asked_for():
     assert noisy.signal is cloud.signal
 
 
-def test_chance_is_an_argument():
-    """The same generator gives the same cloud, another one another, and the input is left alone."""
+def test_augmentation_depends_on_the_random_generator_only():
+    """Equal generators give equal clouds, others do not; the input does not change."""
     cloud = random_cloud()
     before = cloud.positions.clone()
 
@@ -153,8 +151,8 @@ def test_precision_is_kept(dtype: torch.dtype):
     assert augment(cloud, rng(), **ALL).positions.dtype == dtype
 
 
-def test_a_mesh_stays_one_and_keeps_its_vertices():
-    """A vertex of a mesh may be the corner of a large part of it: none is removed."""
+def test_an_augmented_mesh_is_a_mesh_with_all_its_vertices():
+    """Removing a vertex could remove a large part of the surface."""
     mesh = mesh_of(BOX)
 
     changed = augment(mesh, rng(), **ALL)
@@ -164,8 +162,8 @@ def test_a_mesh_stays_one_and_keeps_its_vertices():
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_the_faces_of_a_mesh_turn_outward_in_the_mirror_too(seed: int):
-    """The volume that trimesh finds is negative if faces turn inward; that of a cube of side 1 is 1."""
+def test_the_faces_of_a_mirrored_mesh_still_face_outward(seed: int):
+    """By hand: a cube of side 1 has the volume 1; trimesh gives a negative volume if faces point inward."""
     import trimesh
 
     changed = augment(mesh_of(BOX), rng(seed), rotate=True, scale=1, mirror=1.0, drop=0)
@@ -176,8 +174,8 @@ def test_the_faces_of_a_mesh_turn_outward_in_the_mirror_too(seed: int):
 
 
 @pytest.mark.parametrize("changes", [OFF, ALL, {**OFF, "drop": 0.5}, {**OFF, "rotate": True}, {**OFF, "noise": 1}])
-def test_the_classes_of_points_go_with_them(changes: dict):
-    """The signal of a point is its number, and so is its class."""
+def test_points_keep_their_classes(changes: dict):
+    """The signal and the class of a point are both its number."""
     cloud = random_cloud()
     marked = Cloud(cloud.positions, cloud.signal, torch.arange(len(cloud)))
 

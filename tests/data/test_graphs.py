@@ -1,4 +1,4 @@
-"""Graphs packed side by side: single ones, batches and the parts of a fold are gathered from flat arrays."""
+"""Single graphs, batches, and training and test sets are gathered from flat arrays."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from tests.data.datasets.tiny import plain, TINY, write
 from tests.sentences import refused
 
 
-def test_a_graph_holds_its_own_rows(tmp_path: Path):
-    """By hand: edges sorted by target and then by source, labels numbered in the order of their values."""
+def test_a_single_graph_has_its_own_rows(tmp_path: Path):
+    """By hand: edges are sorted by target, then by source; labels are numbered in the order of their values."""
     graphs = tu.read(write(tmp_path))
 
     assert (graphs.classes.tolist(), graphs.ys.tolist()) == ([-1, 1], [1, 0])
@@ -38,7 +38,7 @@ def test_a_graph_holds_its_own_rows(tmp_path: Path):
         graphs[2]
 
 
-def test_what_is_absent_is_empty(tmp_path: Path):
+def test_missing_labels_and_attributes_are_empty_arrays(tmp_path: Path):
     absent = {part: None for part in TINY if part not in ("A", "graph_indicator", "graph_labels")}
     graphs = tu.read(write(tmp_path, **absent))
 
@@ -52,7 +52,7 @@ def test_what_is_absent_is_empty(tmp_path: Path):
     assert graphs.s == 2
 
 
-def test_arrays_cannot_be_written_to(tmp_path: Path):
+def test_arrays_are_read_only(tmp_path: Path):
     graphs = tu.read(write(tmp_path))
 
     for array in (graphs.source, graphs.take([1]).vertex_labels, graphs[0].edge_labels):
@@ -60,7 +60,7 @@ def test_arrays_cannot_be_written_to(tmp_path: Path):
             array[0] = 1
 
 
-def test_taking_graphs_equals_picking_them_one_by_one(whole: Any):
+def test_selecting_graphs_equals_selecting_them_one_by_one(whole: Any):
     graphs = whole("enzymes")
     indices = np.random.default_rng(0).integers(0, 600, 50)
 
@@ -76,7 +76,7 @@ def test_taking_graphs_equals_picking_them_one_by_one(whole: Any):
 
 
 def test_self_connections_have_the_last_label(tmp_path: Path):
-    """By hand: the edge 5-6 with the first of three labels, and a self-connection at the end of each row."""
+    """By hand: the edge 5-6 with the first of three labels, and a self-connection after the edges into each vertex."""
     graph = tu.read(write(tmp_path)).take([1]).graph()
 
     assert (graph.source.tolist(), graph.target.tolist()) == ([1, 0, 0, 1], [0, 0, 1, 1])
@@ -90,7 +90,7 @@ def test_self_connections_have_the_last_label(tmp_path: Path):
 
 
 def test_a_gathered_batch_equals_a_collated_one(whole: Any):
-    """The same batch by another method: sort each graph with its loops, then collate."""
+    """Another method: build each graph with its self-connections, then collate."""
     graphs = whole("nci1")
     indices = np.random.default_rng(1).permutation(4110)[:64]
     samples = []
@@ -113,11 +113,11 @@ def test_a_gathered_batch_equals_a_collated_one(whole: Any):
     assert torch.equal(ours.labels.index, theirs.labels.index)
 
 
-# Parts of a fold
+# Training and test sets
 
 
-def test_a_part_has_the_classes_of_its_graphs(tmp_path: Path):
-    """By hand: the file calls the classes 1 and -1, which become the numbers 1 and 0 in ascending order."""
+def test_a_set_has_the_classes_of_its_graphs(tmp_path: Path):
+    """By hand: the classes 1 and -1 of the file become 1 and 0, in ascending order."""
     graphs = tu.read(write(tmp_path))
 
     part = GraphExamples(graphs, np.array([1, 0, 1]))
@@ -127,7 +127,7 @@ def test_a_part_has_the_classes_of_its_graphs(tmp_path: Path):
     assert repr(part).startswith("3 of TINY: 2 graphs")
 
 
-def test_some_graphs_of_a_part_can_be_taken_in_any_order(tmp_path: Path):
+def test_graphs_of_a_set_can_be_selected_in_any_order(tmp_path: Path):
     part = GraphExamples(tu.read(write(tmp_path)), np.array([1, 0, 0]))
 
     some = part.take([2, -3])
@@ -139,8 +139,8 @@ def test_some_graphs_of_a_part_can_be_taken_in_any_order(tmp_path: Path):
         part.take([3])
 
 
-def test_the_numbers_of_a_part_are_its_own(tmp_path: Path):
-    """Neither the array they came from nor a user changes them, and they travel to worker processes."""
+def test_the_indices_of_a_set_are_a_read_only_copy(tmp_path: Path):
+    """They can also be pickled for worker processes."""
     numbers = np.array([0, 1])
     part = GraphExamples(tu.read(write(tmp_path)), numbers)
     numbers[0] = 1
@@ -151,21 +151,21 @@ def test_the_numbers_of_a_part_are_its_own(tmp_path: Path):
     assert pickle.loads(pickle.dumps(part)).take([1]).ys.tolist() == [0]
 
 
-def test_numbers_of_no_graph_are_a_sentence(tmp_path: Path):
+def test_invalid_indices_of_graphs_are_an_error(tmp_path: Path):
     graphs = tu.read(write(tmp_path))
     for wrong in (2, -1):
-        with refused(f"TINY has 2 graphs, numbered from 0: found the unknown graph {wrong}.", DataError):
+        with refused(f"the graphs of TINY are numbered from 0 to 1: got {wrong}.", DataError):
             GraphExamples(graphs, np.array([0, wrong]))
     for mask in (np.array([True, False]), np.array([0.0]), np.zeros((1, 2), int)):
         with refused(
-            f"a part of TINY is a list of whole numbers, one for each graph: got {mask.dtype} of shape {mask.shape}.",
+            f"a set of graphs of TINY must be a list of integer indices: got {mask.dtype} of shape {mask.shape}.",
             DataError,
         ):
             GraphExamples(graphs, mask)
 
 
-def test_vertices_of_a_part_have_classes_graph_by_graph(tmp_path: Path):
-    """TINY has four vertices and two."""
+def test_the_classes_of_vertices_are_those_of_the_graphs_of_a_set(tmp_path: Path):
+    """By hand: TINY has a graph of four vertices and one of two."""
     graphs = tu.read(write(tmp_path))
 
     part = GraphExamples(graphs, np.array([1, 0]), outcomes=("a", "b"), vertex_ys=np.array([0, 1, -1, 0, 1, 1]))
@@ -174,13 +174,11 @@ def test_vertices_of_a_part_have_classes_graph_by_graph(tmp_path: Path):
     assert part.take([1]).ys.tolist() == [0, 1, -1, 0]
 
 
-def test_classes_of_other_vertices_are_a_sentence(tmp_path: Path):
+def test_invalid_classes_of_vertices_are_an_error(tmp_path: Path):
     graphs = tu.read(write(tmp_path))
-    with refused(
-        "TINY needs a class, a whole number, for each of its 6 vertices: got float64 of shape (6,).", DataError
-    ):
+    with refused("TINY needs an integer class for each of its 6 vertices: got float64 of shape (6,).", DataError):
         GraphExamples(graphs, np.array([0]), outcomes=("a",), vertex_ys=np.zeros(6))
-    with refused("TINY needs a class, a whole number, for each of its 6 vertices: got int64 of shape (5,).", DataError):
+    with refused("TINY needs an integer class for each of its 6 vertices: got int64 of shape (5,).", DataError):
         GraphExamples(graphs, np.array([0]), outcomes=("a",), vertex_ys=np.zeros(5, int))
-    with refused("the classes of vertices number the 1 outcomes from 0, and -1 is unknown: found 1.", DataError):
+    with refused("the classes of vertices must be from 0 to 0, or -1 if unknown: found 1.", DataError):
         GraphExamples(graphs, np.array([0]), outcomes=("a",), vertex_ys=np.ones(6, int))

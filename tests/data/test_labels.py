@@ -1,4 +1,4 @@
-"""Labels of offsets: the eight of Appendix C by another method, and one-hot offsets of a grid."""
+"""Labels of offsets agree with the table of Appendix C, one-hot labels number the offsets of a grid."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.sentences import refused
 
 every = pytest.mark.parametrize("labelling", LABELLINGS)
 
-# The table of Appendix C, row by row, with Python's own functions.
+# The table of Appendix C, row by row, with the functions of Python.
 TABLE = {
     "cartesian+spherical": lambda x, y, z, xy, d: (x, y, z, d, acos(z / d), atan2(y, x)),
     "cartesian": lambda x, y, z, xy, d: (x, y, z),
@@ -57,12 +57,12 @@ def test_labels_are_those_of_the_appendix(labelling: str):
 
 @every
 def test_the_label_of_a_self_loop_is_zero(labelling: str):
-    """Self-edges are always present (Section 3.3), and a zero offset has no direction: its angles are set to 0."""
+    """Self-edges are always present (Section 3.3); a zero offset has no direction, so its angles are set to 0."""
     assert label_offsets(labelling, torch.zeros(1, 3)).values.eq(0).all()
 
 
 def test_labels_do_not_depend_on_the_number_of_threads():
-    """Bit for bit: a worker process has one thread and must build the batches of a process that has two."""
+    """Bit for bit: a worker process with one thread must build the same batches as a process with two."""
     offsets, threads = random_offsets(100_001), torch.get_num_threads()
     try:
         labels = []
@@ -76,8 +76,8 @@ def test_labels_do_not_depend_on_the_number_of_threads():
     assert labels[0].values[-7:].equal(label_offsets("cartesian+spherical", offsets[-7:]).values)
 
 
-def test_azimuth_knows_all_four_quadrants_and_inclination_the_poles():
-    """By hand: the arctan of the paper is taken over the full circle, which Section 4.4 calls 2π-periodic."""
+def test_azimuth_covers_all_four_quadrants_and_inclination_both_poles():
+    """By hand: the arctan of the paper covers the full circle, as Section 4.4 calls it 2π-periodic."""
     offsets = offsets_of((1, 0, 0), (0, 1, 0), (-1, 0, 0), (0, -1, 0), (-1, -1, 0), (0, 0, 2), (0, 0, -2))
 
     _, inclination, azimuth = label_offsets("spherical", offsets).values.T
@@ -87,12 +87,12 @@ def test_azimuth_knows_all_four_quadrants_and_inclination_the_poles():
 
 
 @pytest.mark.parametrize("labelling", ["irz-all", "irz-cylindrical", "irz-spherical", "distance", "none"])
-def test_labels_called_irz_are_invariant_to_rotation_about_z(labelling: str):
-    """Appendix C; the isotropic labels are so, too."""
+def test_irz_and_isotropic_labels_are_invariant_to_rotation_about_z(labelling: str):
+    """Appendix C."""
     offsets = random_offsets()
-    turn = torch.tensor([[0.6, -0.8, 0.0], [0.8, 0.6, 0.0], [0.0, 0.0, 1.0]])
+    rotation = torch.tensor([[0.6, -0.8, 0.0], [0.8, 0.6, 0.0], [0.0, 0.0, 1.0]])
 
-    one, other = label_offsets(labelling, offsets), label_offsets(labelling, offsets @ turn.T)
+    one, other = label_offsets(labelling, offsets), label_offsets(labelling, offsets @ rotation.T)
 
     torch.testing.assert_close(one.values, other.values)
 
@@ -120,8 +120,8 @@ def test_one_hot_labels_number_the_offsets_of_a_filter():
     assert known[labels.index].equal(levels.levels[0].offsets)
 
 
-def test_one_hot_labels_of_a_part_of_the_grid_keep_their_numbers():
-    """What element an offset has depends on the complete grid alone."""
+def test_one_hot_labels_of_a_part_of_the_grid_are_those_of_the_complete_grid():
+    """By hand: the offsets (-1, 0), (0, 0) and (1, 0) are numbers 1, 4 and 7 of a 3x3 filter."""
     known = distinct_offsets(cloud_pyramid([grid()], [(None, 1.5)]))
     pair = Cloud(offsets_of((2, 3, 0), (3, 3, 0)), torch.zeros(2, 1))
 
@@ -132,25 +132,23 @@ def test_one_hot_labels_of_a_part_of_the_grid_keep_their_numbers():
 
 def test_an_offset_off_the_grid_has_no_one_hot_label():
     known = offsets_of((-1, 0, 0), (0, 0, 0), (1, 0, 0))
-    sentence = (
+    with refused(
         "one-hot labels need offsets of a grid: found [0.5, 0.0, 0.0], which is none of the 3 known. "
         "Use another labelling for points off the grid."
-    )
-    with refused(sentence):
+    ):
         label_offsets("one-hot", offsets_of((1, 0, 0), (0.5, 0, 0)), known=known)
 
 
-def test_one_hot_labels_need_to_know_the_grid():
-    with refused("one-hot labels need the offsets that may occur: pass those of distinct_offsets."):
+def test_one_hot_labels_need_the_offsets_of_the_grid():
+    with pytest.raises(ValueError, match=r"offsets of the grid: got none\. Pass those of distinct_offsets"):
         label_offsets("one-hot", random_offsets())
 
 
-def test_an_unknown_labelling_is_refused():
-    sentence = (
-        "a labelling is one of cartesian+spherical, cartesian, spherical, irz-all, irz-cylindrical, irz-spherical, "
-        "distance, none, one-hot: got 'polar'."
-    )
-    with refused(sentence):
+def test_an_unknown_labelling_is_an_error_that_lists_the_known_ones():
+    with refused(
+        "a labelling must be one of cartesian+spherical, cartesian, spherical, irz-all, irz-cylindrical, "
+        "irz-spherical, distance, none, one-hot: got 'polar'."
+    ):
         label_offsets("polar", random_offsets())
 
 
@@ -158,7 +156,7 @@ def test_an_unknown_labelling_is_refused():
 
 
 def looped_path() -> Graph:
-    """The path 0 - 1 - 2 with self-connections, one kind of edge and one of self-connections."""
+    """Build the path 0 - 1 - 2 with self-connections, whose label differs from that of edges."""
     source = torch.tensor([1, 0, 0, 2, 1, 1, 2])
     target = torch.tensor([0, 0, 1, 1, 1, 2, 2])
     kinds = torch.tensor([0, 1, 0, 0, 1, 0, 1])
@@ -166,11 +164,11 @@ def looped_path() -> Graph:
 
 
 @pytest.mark.parametrize(
-    ("name", "of_two", "of_three"),
+    ("name", "two", "three"),
     [("1/sqrt(deg)", 2**-0.5, 3**-0.5), ("1/deg", 1 / 2, 1 / 3), ("sqrt(deg)", 2**0.5, 3**0.5), ("deg", 2, 3)],
 )
 @pytest.mark.parametrize("compact", [True, False])
-def test_degrees_of_both_ends_are_appended(name: str, of_two: float, of_three: float, compact: bool):
+def test_degrees_of_both_ends_are_appended(name: str, two: float, three: float, compact: bool):
     """Appendix F: L_deg(j) and L_deg(i), where the degree counts the self-connection; by hand on a path of three."""
     graph = looped_path()
     if not compact:
@@ -178,30 +176,29 @@ def test_degrees_of_both_ends_are_appended(name: str, of_two: float, of_three: f
 
     labels = label_graph(f"given+{name}", graph).labels
 
-    a, b = of_two, of_three
+    a, b = two, three
     expected = [[1, 0, b, a], [0, 1, a, a], [1, 0, a, b], [1, 0, a, b], [0, 1, b, b], [1, 0, b, a], [0, 1, a, a]]
     torch.testing.assert_close(labels.per_edge(labels.values), torch.tensor(expected, dtype=torch.float))
     assert len(labels.values) == (4 if compact else 7)  # distinct labels once (footnote 1)
 
 
-def test_uniform_labels_give_all_edges_one_filter():
-    """Section 4.3, ECC without edge labels: with a single layer and no bias, F(1) is the filter."""
+def test_uniform_labels_give_all_edges_the_same_label():
+    """Section 4.3, ECC without edge labels: with a single layer and no bias, F(1) is the only filter."""
     labels = label_graph("uniform", looped_path()).labels
 
     assert labels.values.tolist() == [[1.0]]
     assert labels.index.tolist() == [0] * 7
 
 
-def test_given_labels_stay_as_they_are():
+def test_given_labels_are_not_changed():
     graph = looped_path()
 
     assert label_graph("given", graph) is graph
 
 
-def test_an_unknown_labelling_of_graphs_is_refused():
-    sentence = (
-        "a labelling is one of given, given+1/sqrt(deg), given+1/deg, given+sqrt(deg), given+deg, uniform: "
+def test_an_unknown_labelling_of_graphs_is_an_error():
+    with refused(
+        "a labelling must be one of given, given+1/sqrt(deg), given+1/deg, given+sqrt(deg), given+deg, uniform: "
         "got 'cartesian'."
-    )
-    with refused(sentence):
+    ):
         label_graph("cartesian", looped_path())

@@ -1,4 +1,4 @@
-"""A cloud in a file of its own is read, and a file that is none is answered by a sentence."""
+"""Files and arrays become clouds and meshes, and errors name the file and the fault."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import trimesh
 from edgecond.data.formats import Points, read_points, read_surface, Surface
 from edgecond.data.points import Columns, labelled, points_of, read_cloud, to_cloud, to_mesh
 from edgecond.errors import DataError
-from tests.sentences import refused
+from tests.sentences import mentions, refused
 
 POINTS = np.array([[0.0, 1.0, 2.0, 0.5], [3.0, 4.5, -5.0, 1.0]])
 
@@ -39,8 +39,8 @@ def test_a_matrix_in_numpys_format_is_a_cloud(tmp_path, kind):
 @pytest.mark.parametrize(
     ("name", "content", "sentence"),
     [
-        ("cloud.npy", None, "there is none"),
-        ("cloud.doc", b"", "of the kinds .csv, .las, .laz, .npy, .npz, .obj, .off, .pcd, .ply, .pts, .stl, .txt, .xyz"),
+        ("cloud.npy", None, "there is no such file"),
+        ("cloud.doc", b"", "in .csv, .las, .laz, .npy, .npz, .obj, .off, .pcd, .ply, .pts, .stl, .txt, .xyz"),
         ("cloud.obj", b"", "cannot be read"),
         ("cloud.npy", b"", "cannot be read"),
         ("cloud.npy", b"\x93NUMPY\x01\x00", "cannot be read"),
@@ -48,12 +48,12 @@ def test_a_matrix_in_numpys_format_is_a_cloud(tmp_path, kind):
         ("cloud.txt", b"1 2 3 4\n1 2 3\n", "cannot be read"),
         ("cloud.txt", b"x y z i\n", "cannot be read"),
         ("cloud.txt", b"\xff\xfe\x00", "cannot be read"),
-        ("cloud.txt", b"1 2 3\n", r"must have 4 columns of numbers, x, y, z and 1 of the signal: found"),
+        ("cloud.txt", b"1 2 3\n", r"must have 4 columns, x, y, z and 1 of the signal: found"),
         ("cloud.txt", b"1 2 3 nan\n", "the signal of point 0 is"),
         ("cloud.txt", b"1 2 inf 4\n", "the position of point 0 is"),
     ],
 )
-def test_a_file_that_is_no_cloud_gives_a_sentence(tmp_path, name, content, sentence):
+def test_a_file_that_is_no_cloud_is_reported(tmp_path, name, content, sentence):
     if content is not None:
         (tmp_path / name).write_bytes(content)
 
@@ -77,7 +77,7 @@ def test_a_mesh_has_the_signal_one(tmp_path):
 
     assert read_cloud(path, 1).signal.tolist() == [[1]] * 1024
     with refused(
-        f"{path} must have 5 columns of numbers, x, y, z and 2 of the signal: found x, y, z.",
+        f"{path} must have 5 columns, x, y, z and 2 of the signal: found x, y, z.",
         DataError,
     ):
         read_cloud(path, 2)
@@ -88,7 +88,7 @@ def test_columns_are_chosen_by_name_and_none_is_the_constant_one():
 
     assert to_cloud(points, ("c", "a"), "it").signal.tolist() == [[3, 1], [6, 4]]
     assert to_cloud(points, (), "it").signal.tolist() == [[1], [1]]
-    with refused("it must have the column d of the signal: it has a, b, c.", DataError):
+    with mentions("it must have the column 'd'", "found a, b, c", kind=DataError):
         to_cloud(points, ("d",), "it")
 
 
@@ -110,7 +110,7 @@ def test_a_cloud_nearby_stays_where_it_is():
 
 @pytest.mark.parametrize("ending", ["off", "obj", "stl", "ply"])
 def test_a_mesh_has_the_vertices_and_faces_that_trimesh_wrote(tmp_path, ending):
-    """An STL file lists the corners of each triangle anew; a sphere of 162 vertices has 320 faces (2 V - 4)."""
+    """An STL file lists the corners of each triangle separately; a sphere of 162 vertices has 320 faces (2 V - 4)."""
     sphere, path = trimesh.creation.icosphere(subdivisions=2), tmp_path / f"sphere.{ending}"
     sphere.export(path)
 
@@ -145,10 +145,10 @@ def test_faces_without_three_corners_and_vertices_without_faces_are_left_out():
     assert len(mesh.faces) == 1
 
 
-def test_a_mesh_of_degenerate_faces_alone_is_a_sentence():
+def test_a_mesh_of_degenerate_faces_alone_is_reported():
     surface = Surface(np.zeros((3, 3)), np.zeros((3, 0)), (), np.array([[0, 1, 2]]))
 
-    with refused("a file must have a face with three different corners: 1 faces have none.", DataError):
+    with mentions("a file must have a face with three different corners", "1 faces", kind=DataError):
         to_mesh(surface, (), "a file")
 
 
@@ -157,8 +157,7 @@ def test_a_file_without_faces_is_no_mesh(tmp_path, name, content):
     path = tmp_path / name
     path.write_text(content)
 
-    reason = "a mesh must have faces, and it has 2 points alone; it can be taken as a cloud."
-    with refused(f"{path} cannot be read: {reason}", DataError):
+    with mentions(path, "must have faces: found 2 points only", "as a cloud", kind=DataError):
         read_surface(path)
 
 
@@ -170,11 +169,7 @@ def test_an_array_has_the_columns_of_the_same_array_in_a_file(tmp_path):
     assert ours.names == theirs.names == ("column 4",)
     np.testing.assert_array_equal(ours.positions, theirs.positions)
     np.testing.assert_array_equal(ours.signal, theirs.signal)
-    with refused(
-        "it must be an array of numbers with a row for each point, of shape (n, 3) or (n, 3 + d): "
-        "it is float64 of (2, 2).",
-        DataError,
-    ):
+    with mentions("it must be an array", "(n, 3) or (n, 3 + d)", "float64 of shape (2, 2)", kind=DataError):
         points_of(POINTS[:, :2], "it")
 
 
@@ -186,7 +181,7 @@ def test_columns_in_common_are_those_of_all_that_are_not_zero_everywhere():
     assert columns.names == ("c",)
 
 
-def test_clouds_in_memory_are_examples_with_classes_or_quantities():
+def test_clouds_in_memory_are_examples_with_classes_or_real_targets():
     clouds = [to_cloud(points_of(POINTS + shift, "it"), ("column 4",), "it") for shift in (0, 1)]
 
     classes = labelled(clouds, torch.tensor([1, 0]), ("a", "b"))

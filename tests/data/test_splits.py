@@ -1,4 +1,4 @@
-"""Splits of molecules: no scaffold or group in two parts, nothing lost, and the same from run to run."""
+"""Splits use every example, keep scaffolds and groups together, spread classes evenly, and are reproducible."""
 
 from __future__ import annotations
 
@@ -10,21 +10,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from edgecond.data.formats import tu
 from edgecond.data.formats.columns import read_csv
-from edgecond.data.splits import group_folds, random_split, scaffold_split, scaffolds
+from edgecond.data.splits import group_folds, random_split, scaffold_split, scaffolds, stratified_folds
 from edgecond.errors import DataError
 from tests.sentences import refused
 
 
-def test_a_scaffold_is_the_rings_and_what_links_them():
+def test_a_scaffold_is_the_rings_and_their_linkers():
     """By hand: toluene and phenol are benzenes, two rings keep their linker, and chains have no scaffold."""
-    found = scaffolds(["Cc1ccccc1", "Oc1ccccc1", "CCO", "Cc1ccc(CCC2CCC2)cc1", "C[C@H]1CCCO1", "C[C@@H]1CCCO1"])
+    murcko = scaffolds(["Cc1ccccc1", "Oc1ccccc1", "CCO", "Cc1ccc(CCC2CCC2)cc1", "C[C@H]1CCCO1", "C[C@@H]1CCCO1"])
 
-    assert found == ["c1ccccc1", "c1ccccc1", "", "c1ccc(CCC2CCC2)cc1", "C1CCOC1", "C1CCOC1"]
+    assert murcko == ["c1ccccc1", "c1ccccc1", "", "c1ccc(CCC2CCC2)cc1", "C1CCOC1", "C1CCOC1"]
 
 
-def test_the_largest_scaffolds_are_for_training():
-    """By hand, for ten molecules: five benzenes and three chains fill 0.8; of the single rings the last comes first."""
+def test_the_largest_scaffolds_are_in_the_training_set():
+    """By hand, for ten molecules: five benzenes and three chains fill 0.8; of two single rings the last comes first."""
     benzenes = ["c1ccccc1", "Cc1ccccc1", "Oc1ccccc1", "Nc1ccccc1", "Fc1ccccc1"]
     smiles = ["C1CC1", *benzenes, "C", "CC", "CCC", "C1CCC1"]
 
@@ -33,8 +34,8 @@ def test_the_largest_scaffolds_are_for_training():
     assert (train.tolist(), validation.tolist(), test.tolist()) == ([1, 2, 3, 4, 5, 6, 7, 8], [9], [0])
 
 
-def test_a_scaffold_too_large_for_one_part_goes_to_the_next():
-    """By hand: eight benzenes exceed 0.7 of ten molecules; they fit into 0.7 + 0.1, or are for the test."""
+def test_a_scaffold_that_does_not_fit_into_a_set_goes_to_the_next():
+    """By hand: eight benzenes exceed 0.7 of ten molecules; they fit into 0.7 + 0.1, or go to the test set."""
     smiles = ["C1CC1", "C1CCC1", *("C" * n + "c1ccccc1" for n in range(8))]
     small, benzenes = [0, 1], list(range(2, 10))
 
@@ -46,24 +47,24 @@ def test_a_scaffold_too_large_for_one_part_goes_to_the_next():
 def test_real_molecules_are_split_in_the_fractions_of_moleculenet(
     file: str, sizes: tuple[int, int, int], real: Callable[[str], Path]
 ):
-    """Tenths of the molecules by arithmetic: scaffolds of single molecules fill training and validation to the last."""
+    """Arithmetic: scaffolds of single molecules fill the training and validation sets exactly."""
     smiles = read_csv(real(f"moleculenet/{file}")).column("smiles")
 
     parts = scaffold_split(smiles)
 
     assert tuple(map(len, parts)) == sizes
     assert np.array_equal(np.sort(np.concatenate(parts)), np.arange(len(smiles)))
-    found = [set(scaffolds([smiles[index] for index in part])) for part in parts]
-    assert sum(map(len, found)) == len(set.union(*found))
+    distinct = [set(scaffolds([smiles[index] for index in part])) for part in parts]
+    assert sum(map(len, distinct)) == len(set.union(*distinct))
 
 
-def test_what_is_no_molecule_has_no_scaffold():
-    with refused("'ethanol' is not a molecule that RDKit can read.", DataError):
+def test_an_invalid_smiles_has_no_scaffold():
+    with pytest.raises(DataError, match=r"'ethanol'.*RDKit"):
         scaffold_split(["CCO", "ethanol"])
 
 
 @given(n=st.integers(0, 300), seed=st.integers(0, 2**32))
-def test_a_random_split_holds_every_number_once(n: int, seed: int):
+def test_a_random_split_uses_every_example_once(n: int, seed: int):
     parts = random_split(n, seed=seed)
 
     assert np.array_equal(np.sort(np.concatenate(parts)), np.arange(n))
@@ -71,13 +72,50 @@ def test_a_random_split_holds_every_number_once(n: int, seed: int):
     assert all(np.array_equal(one, two) for one, two in zip(parts, random_split(n, seed=seed), strict=True))
 
 
-def test_another_seed_is_another_split():
+def test_another_seed_gives_another_split():
     assert not np.array_equal(random_split(100, seed=0)[2], random_split(100, seed=1)[2])
 
 
+def test_stratified_folds_spread_each_class_evenly(real: Callable[[str], Path]):
+    """Arithmetic: each graph is tested once, and a test set has a tenth of each class, rounded up or down."""
+    real("tu/MUTAG.zip")
+    graphs = tu.load("mutag")
+
+    folds = stratified_folds(graphs.ys)
+
+    assert sorted(np.concatenate([fold.test for fold in folds]).tolist()) == list(range(188))
+    for fold in folds:
+        assert sorted([*fold.train.tolist(), *fold.test.tolist()]) == list(range(188))
+        assert not len(fold.validation)
+        counts = np.bincount(graphs.ys[fold.test])
+        assert (counts[0] in (6, 7), counts[1] in (12, 13)) == (True, True)
+
+
+def test_stratified_folds_never_change():
+    """Records of other versions stay comparable: the first fold of sixty graphs, as of the first version."""
+    ys = np.arange(60) % 3
+
+    first = stratified_folds(ys)[0].test.tolist()
+
+    assert first == [3, 4, 28, 47, 50, 51]
+    assert first == stratified_folds(ys)[0].test.tolist()
+    assert first != stratified_folds(ys, seed=1)[0].test.tolist()
+
+
+def test_stratified_folds_need_an_example_of_each_class_per_fold():
+    ys = np.arange(27) % 3
+
+    with pytest.raises(DataError, match=r"10 folds need at least 10 examples of each class: found 9 of one class\."):
+        stratified_folds(ys)
+    with pytest.raises(DataError, match=r"found 9 of cat\. Ask for fewer folds"):
+        stratified_folds(ys, classes=("cat", "dog", "owl"))
+    with pytest.raises(DataError, match=r"10 folds need at least 10 examples: found 9\."):
+        stratified_folds(np.zeros(9, np.int64))
+
+
 @given(st.lists(st.sampled_from("abcdefgh"), min_size=2).filter(lambda groups: len(set(groups)) > 2))
-@settings(deadline=None)  # scikit-learn is imported by the first
-def test_folds_keep_groups_together(groups: list[str]):
+@settings(deadline=None)  # the first example imports scikit-learn
+def test_group_folds_keep_groups_together(groups: list[str]):
     folds = group_folds(groups, 3)
 
     assert sorted(np.concatenate(folds).tolist()) == list(range(len(groups)))
@@ -85,20 +123,23 @@ def test_folds_keep_groups_together(groups: list[str]):
         assert sum(any(groups[index] == group for index in fold) for fold in folds) == 1
 
 
-def test_folds_are_balanced():
+def test_group_folds_are_balanced():
     """By hand: groups of 4, 3, 2, 2 and 1 go to the smaller of two folds in turn, which gives 4 + 2 and 3 + 2 + 1."""
     folds = group_folds(list("aaaabbbccdde"), 2)
 
     assert sorted(map(len, folds)) == [6, 6]
 
 
-def test_fractions_and_folds_that_cannot_be_are_a_sentence():
-    for fractions, found in (((0.8, 0.1), "0.8, 0.1"), ((0.8, 0.3, -0.1), "0.8, 0.3, -0.1"), ((), "none")):
+def test_invalid_fractions_are_an_error():
+    for fractions, actual in (((0.8, 0.1), "0.8, 0.1"), ((0.8, 0.3, -0.1), "0.8, 0.3, -0.1"), ((), "none")):
         with refused(
-            "a split has three fractions, to train, to select models and to test, which sum to 1: " + f"got {found}.",
+            f"a split needs three fractions, for training, validation and test, which sum to 1: got {actual}.",
             DataError,
         ):
             random_split(10, fractions, seed=0)
+
+
+def test_fewer_groups_than_folds_are_an_error():
     for k in (1, 3):
-        with refused(f"folds need 2 groups or more, and a group for each fold: got 2 for {k} folds.", DataError):
+        with pytest.raises(DataError, match=f"at least 2 groups and one group per fold: got 2 for {k} folds"):
             group_folds(["a", "b", "b"], k)

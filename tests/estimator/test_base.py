@@ -120,7 +120,7 @@ def test_new_rows_must_be_as_those_that_were_learned():
         clouds.predict(["CCO"])
     with refused("row 0 of X must have 3 columns, as was learned: it has 4.", DataError):
         clouds.predict([np.ones((5, 4))])
-    with refused("the list of graphs, edge_attr must have labels that were learned: 7 was not.", DataError):
+    with refused("the list of graphs, edge_attr must have the labels of the training set: found 7.", DataError):
         others.predict([graph(4, True).update({"edge_attr": torch.full((8,), 7)})])
 
 

@@ -15,7 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from edgecond import EdgeCondClassifier, EdgeCondRegressor
-from edgecond.runs.recipe import with_settings, Recipe
+from edgecond.runs.recipe import Recipe
 
 FAILURES = {
     "check_class_weight_classifiers": "weights of one's own are not offered: examples count equally, or classes do",

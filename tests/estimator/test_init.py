@@ -21,10 +21,10 @@ from edgecond import Architecture, EdgeCondClassifier, EdgeCondRegressor
 from edgecond.cli import app
 from edgecond.data import points
 from edgecond.data.folder import point_spacing
-from edgecond.errors import CheckpointError
-from edgecond.runs import user_data
-from edgecond.runs import run as experiment
 from edgecond.data.preparation import GraphPreparation
+from edgecond.errors import CheckpointError
+from edgecond.runs import run as experiment
+from edgecond.runs import user_data
 from edgecond.runs.recipe import changed
 from tests.estimator.data import arrays, KINDS, LENGTHS, molecules, rings_and_paths, shapes, SMALL, small, SMILES
 from tests.sentences import refused

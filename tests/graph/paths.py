@@ -1,4 +1,4 @@
-"""Graphs that are written down edge by edge, and paths that are pooled in pairs."""
+"""Graphs given edge by edge, and paths pooled in pairs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def vector(*numbers: int) -> Tensor:
 
 
 def graph_of(*edges: tuple[int, int], n: int, **options: Any) -> Graph:
-    """Edges (j, i), labelled 0, 1, 2, ... in the given order."""
+    """Build a graph from edges (j, i), labelled 0, 1, 2, ... in the given order."""
     pairs = torch.tensor(edges, dtype=torch.long).reshape(-1, 2)
     return Graph.from_edges(
         pairs[:, 0], pairs[:, 1], torch.arange(float(len(pairs)))[:, None], num_vertices=n, **options
@@ -23,7 +23,7 @@ def graph_of(*edges: tuple[int, int], n: int, **options: Any) -> Graph:
 
 
 def sample(n: int, *, strided: bool = False) -> Sample:
-    """A path of n vertices, pooled in pairs; the last convolution may go to a single vertex."""
+    """Build a path of n vertices, pooled in pairs; if strided, the coarse graph leads to a single vertex."""
     coarse = (n + 1) // 2
     fine = graph_of(*[(i, i + 1) for i in range(n - 1)], n=n)
     top = (

@@ -1,4 +1,4 @@
-"""Sums, means and maxima over runs of rows, against loops."""
+"""Sums, means and maxima over segments of rows agree with loops."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def by_loop(function: Callable[..., Tensor], values: np.ndarray, index: list[int
     more=st.integers(0, 3),
     shape=st.sampled_from([(), (1,), (3,), (2, 3)]),
 )
-def test_a_segment_holds_what_a_loop_over_its_rows_finds(
+def test_a_segment_has_the_value_of_a_loop_over_its_rows(
     function: Callable[..., Tensor], index: list[int], more: int, shape: tuple[int, ...]
 ):
     """NumPy, one segment at a time; rows in any order, segments empty or not, values of any shape."""

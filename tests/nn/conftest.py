@@ -10,7 +10,7 @@ from tests.nn.convolution.zoo import ENGINES, running_on
 
 @pytest.fixture(params=ENGINES)
 def engine(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Every instruction set of the C++ kernels, and their torch twin."""
+    """Every instruction set of the C++ backend, and the torch backend."""
     with running_on(request.param):
         yield request.param
 

@@ -59,7 +59,7 @@ def save_on_a_small_disk(path, size):
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
     with refused(
         f"{path} must be written: File too large. "
-        "The one before it, if any, is whole; free some space or name another directory.",
+        "The previous file, if any, is unchanged; free some space or name another directory.",
         CheckpointError,
     ):
         save_checkpoint(path, {"large": torch.zeros(100_000)}, {"epoch": 2})

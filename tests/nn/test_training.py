@@ -1,4 +1,4 @@
-"""Training follows the schedule, depends on nothing but the seed, and goes on bit by bit from any step."""
+"""Training follows its schedule, depends on nothing but the seed, and resumes bit by bit from any step."""
 
 from itertools import islice
 from math import log
@@ -9,14 +9,17 @@ import torch
 from edgecond.graph import collate
 from edgecond.nn.checkpoint import load_checkpoint, save_checkpoint
 from edgecond.nn.network import Network
-from edgecond.nn.training import mix, NonFiniteLossError, Schedule, Training
+from edgecond.nn.optimizers import OPTIMIZERS, SGD
+from edgecond.nn.schedules import Cosine, Steps
+from edgecond.nn.training import mix, NonFiniteLossError, Training
 from tests.pyramids import random_samples
 
 WRITTEN = "C(4)-MP(1,2)-C(4)-GAP-FC(8)-D(0.5)-FC(3)"
+PAPER = SGD()
 
 
 class Batches:
-    """Three batches of four samples, in another order each epoch."""
+    """Three batches of four samples, in another order in each epoch."""
 
     def __init__(self):
         self.samples = random_samples(WRITTEN, [5, 6, 7, 8] * 3, d0=2, s=3)
@@ -30,10 +33,10 @@ class Batches:
             yield collate([self.samples[i] for i in order[4 * (position % 3) :][:4]])
 
 
-def training(epochs=4, seed=0, **options):
+def training(epochs=4, seed=0, learning_rate=0.1, drops=(2,), optimizer=PAPER, schedule=None):
     torch.manual_seed(seed)
     network = Network(WRITTEN, 2, 3, hidden=(4,))
-    return Training(network, Schedule(epochs, options.pop("rate", 0.1), options.pop("drops", (2,)), **options), seed)
+    return Training(network, schedule or Steps(epochs, learning_rate, drops), seed, optimizer=optimizer)
 
 
 def weights(run):
@@ -44,17 +47,8 @@ def same(a, b):
     return a.keys() == b.keys() and all(torch.equal(a[name], b[name]) for name in a)
 
 
-def test_the_rate_drops_after_the_epochs_that_the_paper_names():
-    """Section 4.1: learning rate 0.1, decreasing after 200 and 245 of 250 epochs."""
-    schedule = Schedule(250, 0.1, (200, 245))
-
-    rates = [schedule.learning_rate_at(epoch) for epoch in (0, 199, 200, 244, 245, 249)]
-
-    assert rates == pytest.approx([0.1, 0.1, 0.01, 0.01, 0.001, 0.001])
-
-
 def test_one_step_is_what_torch_would_do():
-    """SGD by hand: w - rate (g + decay w), for the first step, where momentum is the gradient itself."""
+    """SGD by hand: the first step is w - rate (g + decay w), as there is no momentum yet."""
     run = training()
     before = {name: p.detach().clone() for name, p in run.network.named_parameters()}
 
@@ -69,6 +63,14 @@ def test_steps_count_epochs_and_batches():
     found = [(s.epoch, s.batch, s.last, s.count, round(s.learning_rate, 4)) for s in training().steps(Batches())]
 
     assert found == [(e, b, b == 2, 4, 0.1 if e < 2 else 0.01) for e in range(4) for b in range(3)]
+
+
+def test_each_step_has_the_learning_rate_of_its_position():
+    cosine = Cosine(4, 0.1)
+
+    steps = list(training(schedule=cosine).steps(Batches()))
+
+    assert [s.learning_rate for s in steps] == [cosine.learning_rate_at(e, b, 3) for e in range(4) for b in range(3)]
 
 
 def test_the_same_seed_gives_the_same_network_and_another_seed_another():
@@ -91,16 +93,19 @@ def test_training_leaves_the_global_random_state_alone():
     assert torch.equal(torch.rand(1), expected)
 
 
-@pytest.mark.parametrize("done", [1, 3, 7])
-def test_a_run_interrupted_after_any_step_ends_in_the_same_bits(tmp_path, done):
-    """Mid-epoch (1, 7) and between epochs (3)."""
-    whole = training()
+@pytest.mark.parametrize("schedule", [Steps(4, 0.1, (2,)), Cosine(4, 0.01, warmup=0.3)], ids=lambda s: s.name)
+@pytest.mark.parametrize("name", OPTIMIZERS)
+@pytest.mark.parametrize("done", range(12))
+def test_a_run_interrupted_after_any_step_ends_in_the_same_bits(tmp_path, name, schedule, done):
+    """Before the first step, within each of the four epochs, and between them."""
+    how = {"optimizer": OPTIMIZERS[name](), "schedule": schedule}
+    whole = training(**how)
     list(whole.steps(Batches()))
-    first = training()
+    first = training(**how)
     list(islice(first.steps(Batches()), done))
     save_checkpoint(tmp_path / "c", *first.state())
 
-    second = training(seed=9)  # other weights, all replaced
+    second = training(seed=9, **how)  # other weights, all replaced
     second.restore(*load_checkpoint(tmp_path / "c"))
     list(second.steps(Batches()))
 
@@ -109,18 +114,18 @@ def test_a_run_interrupted_after_any_step_ends_in_the_same_bits(tmp_path, done):
 
 
 def test_the_loss_goes_down():
-    """Twelve samples of random classes can only be learned by heart: with dropout of half of 8 channels, in part.
+    """Twelve samples of random classes can only be memorised, and with dropout of half of 8 channels only in part.
 
-    The mean over the last 20 epochs, as single steps depend on what is dropped; guessing has the loss log 3.
+    The mean over the last 20 epochs, as single steps depend on the dropout; a uniform guess has the loss log 3.
     """
-    run = training(epochs=60, rate=0.05, drops=(50,))
+    run = training(epochs=60, learning_rate=0.05, drops=(50,))
     losses = [step.loss for step in run.steps(Batches())]
 
     assert sum(losses[:3]) / 3 == pytest.approx(log(3), abs=0.3)
     assert sum(losses[-60:]) / 60 < 0.8 * log(3)
 
 
-def test_a_loss_that_is_not_finite_stops_with_its_batch_named():
+def test_a_loss_that_is_not_finite_stops_the_training_and_names_the_batch():
     run = training()
     batches = Batches()
     batches.samples[0].x.fill_(float("nan"))
@@ -129,9 +134,9 @@ def test_a_loss_that_is_not_finite_stops_with_its_batch_named():
         list(run.steps(batches))
 
 
-def test_a_batch_of_which_nothing_is_known_teaches_nothing():
+def test_a_batch_without_known_targets_changes_nothing():
     """No loss and no gradient; without weight decay, the weights stay."""
-    run = training(epochs=1, weight_decay=0.0)
+    run = training(epochs=1, optimizer=SGD(weight_decay=0.0))
     before = {name: parameter.clone() for name, parameter in run.network.named_parameters()}
     batches = Batches()
     for sample in batches.samples:
@@ -139,7 +144,7 @@ def test_a_batch_of_which_nothing_is_known_teaches_nothing():
 
     steps = list(run.steps(batches))
 
-    assert [(step.loss, step.figure, step.count) for step in steps] == [(0, 0, 0)] * 3
+    assert [(step.loss, step.metric, step.count) for step in steps] == [(0, 0, 0)] * 3
     assert all(torch.equal(parameter, before[name]) for name, parameter in run.network.named_parameters())
 
 

@@ -12,7 +12,7 @@ from edgecond.data.graphs import GraphExamples
 from edgecond.notation import Architecture
 from edgecond.runs import user_data
 from edgecond.runs.model import FILE, Model
-from edgecond.runs.recipe import with_settings, find
+from edgecond.runs.recipe import find, with_settings
 from tests.meshes import BOX, mesh_of, SPHERE, TORUS
 from tests.pyramids import random_graphs
 

@@ -40,7 +40,9 @@ def test_a_page_has_all_sections_and_a_sentence_for_every_figure(run, page):
 
 def test_the_figures_are_those_of_the_metrics(run, page):
     """Of one view: the mean over orientations of a cloud, the first sparsification of a graph."""
-    expected = evaluation.metrics(run.test.ys.numpy(), run.model.outputs_per_view(run.test)[0].argmax(1), len(run.model.classes))
+    expected = evaluation.metrics(
+        run.test.ys.numpy(), run.model.outputs_per_view(run.test)[0].argmax(1), len(run.model.classes)
+    )
 
     names = {"Accuracy": "accuracy", "Weighted F1": "f1", "Mean accuracy of classes": "class_accuracy"}
     for shown, name in names.items():

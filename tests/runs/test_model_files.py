@@ -102,9 +102,12 @@ def test_a_file_of_the_first_format_still_tells_shapes_apart():
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        (lambda about, _: about.update(version=7), "of version 1: it says '7'. A newer edgecond wrote it: upgrade"),
-        (lambda about, _: about.update(version=-3), "of version 1: it says '-3'.$"),
-        (lambda about, _: about.update(version="x" * 10**6), "it says 'x{60}'.$"),
+        (
+            lambda about, _: about.update(version=7),
+            "of version 1: its version is '7'. A newer edgecond wrote it: upgrade",
+        ),
+        (lambda about, _: about.update(version=-3), "of version 1: its version is '-3'.$"),
+        (lambda about, _: about.update(version="x" * 10**6), "its version is 'x{60}'.$"),
         (lambda about, _: about.pop("model"), "it is the checkpoint of a run"),
         (lambda about, _: about.update(model=[1, 2]), "should be a valid dictionary"),
         (lambda about, _: about["model"].pop("classes"), "classes: Field required"),
@@ -129,10 +132,10 @@ def test_a_file_of_the_first_format_still_tells_shapes_apart():
         ),
         (recipe(task="quantities"), "the objective of regression is told by (mean, scale|scale, mean): got weights"),
         (recipe(dataset="folder", options={"columns": 5}), "must be a list of names"),
-        (recipe(labels="os.system"), "a labelling is one of"),
+        (recipe(labels="os.system"), "a labelling must be one of"),
         (recipe(network="X(3)"), "a layer is one of C"),
         (recipe(network=["C", 3]), "network: Input should be an instance of Architecture"),
-        (recipe(network="C(4)-MP-C(6)-GMP-FC(6)"), "a pooling of point clouds needs a resolution and a radius"),
+        (recipe(network="C(4)-MP-C(6)-GMP-FC(6)"), "a pooling layer for point clouds needs a resolution and a radius"),
         (recipe(network="C(4)-MP(0.5,1)-C(6)-GMP"), "tells None classes apart"),
         (recipe(network="C(4)-MP(0.5,1)-C(6)-GMP-FC(6)-FC(6)"), "has weights .*, which are missing"),
         (recipe(hidden=[4, -1]), "hidden.1: Input should be greater than 0"),

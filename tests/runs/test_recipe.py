@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from edgecond.errors import RecipeError
-from edgecond.runs.recipe import with_settings, find, read, recipes, format_settings, experiment, written
+from edgecond.runs.recipe import experiment, find, format_settings, read, recipes, with_settings, written
 
 BASE = """
 [base]
@@ -173,7 +173,9 @@ def test_an_unknown_row_suggests_known_ones():
 
 
 def test_settings_are_changed_by_their_dotted_names():
-    recipe = with_settings(find("nci1/ecc"), {"train.learning_rate": 0.05, "hidden": [32, 32], "network": "C(4)-GAP-FC(2)"})
+    recipe = with_settings(
+        find("nci1/ecc"), {"train.learning_rate": 0.05, "hidden": [32, 32], "network": "C(4)-GAP-FC(2)"}
+    )
 
     assert (recipe.train.learning_rate, recipe.hidden, str(recipe.network)) == (0.05, (32, 32), "C(4)-GAP-FC(2)")
     assert recipe.train.drops == find("nci1/ecc").train.drops

@@ -1,4 +1,4 @@
-"""A row is trained and tested from recipe to record, in a directory that holds one run and no other."""
+"""A row is trained and tested from recipe to record, in a directory of its own, and resumed only as the same run."""
 
 import json
 import os
@@ -12,10 +12,10 @@ from edgecond.data import datasets
 from edgecond.errors import CheckpointError
 from edgecond.nn import checkpoint
 from edgecond.nn.checkpoint import load_checkpoint, save_checkpoint
+from edgecond.paper.records import reproduce
 from edgecond.runs.model import Model
-from edgecond.runs.recipe import with_settings, find, read
-from edgecond.runs.run import Interrupted, reproduce, train
-from tests.sentences import refused
+from edgecond.runs.recipe import find, read, with_epochs, with_settings
+from edgecond.runs.run import Interrupted, train
 
 RECIPE = """
 [base]
@@ -37,7 +37,7 @@ def recipe():
 
 
 class Watch(list):
-    """An observer that keeps the steps it sees, and stops the run after one of them."""
+    """An observer that lists the steps, and stops the run after one of them."""
 
     def __init__(self, stop: tuple[int, int] | None = None):
         self.stop = stop
@@ -51,7 +51,7 @@ def log(directory):
     return [json.loads(line) for line in (directory / "log.jsonl").read_text().splitlines()]
 
 
-def test_a_record_says_what_was_measured_and_with_what(recipe, tmp_path):
+def test_a_record_holds_the_metrics_and_what_they_were_measured_with(recipe, tmp_path):
     record = reproduce(recipe, 0, 0, runs=tmp_path / "runs", results=tmp_path / "results", epochs=2)
 
     path = tmp_path / "results" / "synthetic" / "ecc" / "fold0-seed0.json"
@@ -76,7 +76,7 @@ def test_a_record_that_cannot_be_written_costs_no_training(recipe, tmp_path):
 
 
 def test_the_network_learns_shapes(recipe, tmp_path):
-    """Six shapes: guessing hits one in six."""
+    """Six shapes: a random guess is right one time in six."""
     assert train(recipe, directory=tmp_path, epochs=25).metrics()["accuracy"] > 0.4
 
 
@@ -94,19 +94,19 @@ def test_the_log_has_a_line_for_each_epoch_that_has_ended(recipe, tmp_path):
     assert [epoch["epoch"] for epoch in trained.history] == [1, 2]
 
 
-def test_the_figures_of_an_epoch_count_all_its_steps_though_it_was_stopped(recipe, tmp_path):
+def test_the_metrics_of_an_epoch_cover_all_its_steps_though_it_was_stopped(recipe, tmp_path):
     """Means over the 48 examples of an epoch, by hand; the second epoch is stopped after two batches of three."""
     steps, rest = Watch(stop=(1, 1)), Watch()
     with pytest.raises(Interrupted):
-        train(recipe, directory=tmp_path, epochs=2, observe=steps)
+        train(recipe, directory=tmp_path, epochs=2, observe=steps)  # the learning rate drops after 4 of 6: 1 of 2
     train(recipe, directory=tmp_path, epochs=2, observe=rest)
 
     assert [len(steps), len(rest)] == [5, 1]
     for epoch in log(tmp_path):
         own = [step for step in steps + rest if step.epoch + 1 == epoch["epoch"]]
-        assert epoch["accuracy"] == sum(step.figure for step in own) / 48
+        assert epoch["accuracy"] == sum(step.metric for step in own) / 48
         assert epoch["loss"] == pytest.approx(sum(step.loss * step.count for step in own) / 48)
-        assert epoch["learning_rate"] == 0.05
+        assert epoch["learning_rate"] == pytest.approx(0.05 if epoch["epoch"] == 1 else 0.005)
 
 
 def test_the_model_is_written_when_the_run_ends(recipe, tmp_path):
@@ -131,34 +131,32 @@ def test_the_model_is_written_when_the_run_ends(recipe, tmp_path):
         ({}, 1, "seed"),
     ],
 )
-def test_a_run_of_other_settings_is_refused_and_kept(recipe, tmp_path, change, seed, difference):
+def test_a_run_of_other_settings_is_refused_and_left_as_it_is(recipe, tmp_path, change, seed, difference):
     train(recipe, directory=tmp_path, epochs=1)
     before = (tmp_path / "checkpoint.safetensors").read_bytes()
 
-    with refused(
-        f"{tmp_path} must hold a run of the same settings: it differs in {difference}. "
-        "Name another directory, or start again with --restart.",
-        CheckpointError,
-    ):
+    with pytest.raises(CheckpointError, match=rf"it differs in {difference}\. .* --restart"):
         train(recipe.model_copy(update=change), seed=seed, directory=tmp_path, epochs=1)
 
     assert (tmp_path / "checkpoint.safetensors").read_bytes() == before
     assert len(log(tmp_path)) == 1
 
 
-def test_a_checkpoint_without_a_setting_that_came_later_is_taken_up(recipe, tmp_path):
+def test_a_checkpoint_with_fewer_settings_of_other_names_is_resumed(recipe, tmp_path):
+    """As the first version wrote it, which kept the epochs of the row and not those that were asked for."""
     whole = train(recipe, directory=tmp_path / "whole", epochs=2)
     train(recipe, directory=tmp_path / "old", epochs=1)
     tensors, about = load_checkpoint(tmp_path / "old" / "checkpoint.safetensors")
-    del about["settings"]["recipe"]["train"]["momentum"]
+    former = {"epochs": 6, "batch": 16, "rate": 0.05, "drops": [4], "weight_decay": 5e-4}
+    about["settings"]["recipe"]["train"] = former
     save_checkpoint(tmp_path / "old" / "checkpoint.safetensors", tensors, about)
 
     assert train(recipe, directory=tmp_path / "old", epochs=2).history[-1]["loss"] == whole.history[-1]["loss"]
     with pytest.raises(CheckpointError, match="it differs in the recipe's train"):
-        train(changed(recipe, {"train.momentum": 0.5}), directory=tmp_path / "old", epochs=2)
+        train(with_settings(recipe, {"train.momentum": 0.5}), directory=tmp_path / "old", epochs=2)
 
 
-def test_a_checkpoint_whose_settings_are_none_is_refused_with_what_differs(recipe, tmp_path):
+def test_a_checkpoint_without_a_recipe_is_refused(recipe, tmp_path):
     train(recipe, directory=tmp_path, epochs=1)
     tensors, about = load_checkpoint(tmp_path / "checkpoint.safetensors")
     del about["settings"]["recipe"]
@@ -168,11 +166,22 @@ def test_a_checkpoint_whose_settings_are_none_is_refused_with_what_differs(recip
         train(recipe, directory=tmp_path, epochs=1)
 
 
+@pytest.mark.parametrize("drops", ["later", {}])
+def test_a_checkpoint_whose_schedule_cannot_be_read_is_refused(recipe, tmp_path, drops):
+    train(recipe, directory=tmp_path, epochs=1)
+    tensors, about = load_checkpoint(tmp_path / "checkpoint.safetensors")
+    about["settings"]["recipe"]["train"]["drops"] = drops
+    save_checkpoint(tmp_path / "checkpoint.safetensors", tensors, about)
+
+    with pytest.raises(CheckpointError, match="it differs in the schedule"):
+        train(recipe, directory=tmp_path, epochs=1)
+
+
 def test_momentum_and_weight_decay_are_those_of_the_recipe(recipe, tmp_path):
-    """The first step is w - rate (g + decay w): two that differ in decay alone are rate decay w apart."""
+    """The first step is w - rate (g + decay w): two runs that differ in decay alone are rate decay w apart."""
     steps = {}
     for decay in (0.0, 0.25):
-        given = changed(recipe, {"train.momentum": 0.0, "train.weight_decay": decay})
+        given = with_settings(recipe, {"train.momentum": 0.0, "train.weight_decay": decay})
         with pytest.raises(Interrupted):
             train(given, directory=tmp_path / str(decay), observe=Watch(stop=(0, 0)))
         steps[decay], _ = load_checkpoint(tmp_path / str(decay) / "checkpoint.safetensors")
@@ -184,7 +193,7 @@ def test_momentum_and_weight_decay_are_those_of_the_recipe(recipe, tmp_path):
     assert not [name for name in steps[0.0] if name.startswith("momentum.")]
 
 
-def test_anew_begins_from_the_beginning_whatever_is_there(recipe, tmp_path):
+def test_a_restart_ignores_whatever_the_directory_holds(recipe, tmp_path):
     train(recipe, directory=tmp_path, epochs=2)
     (tmp_path / "checkpoint.safetensors").write_bytes(b"nonsense")
     other, steps = recipe.model_copy(update={"radius_scale": 1.2}), Watch()
@@ -198,42 +207,64 @@ def test_anew_begins_from_the_beginning_whatever_is_there(recipe, tmp_path):
 
 @pytest.mark.parametrize("stop", [(1, 0), (1, 2)])
 def test_fewer_epochs_than_were_begun_are_refused(recipe, tmp_path, stop):
-    """In the second epoch or at its end: either is more than one epoch."""
+    """Within the second epoch or at its end, more than one epoch has begun."""
     with pytest.raises(Interrupted):
         train(recipe, directory=tmp_path, observe=Watch(stop))
 
-    with refused(
-        f"{tmp_path} must hold a run of at most 1 epochs: it has begun epoch 2. "
-        "Ask for as many, name another directory, or start again with --restart.",
-        CheckpointError,
-    ):
+    with pytest.raises(CheckpointError, match=r"at most 1 epochs: it has begun epoch 2\. .* --restart"):
         train(recipe, directory=tmp_path, epochs=1)
 
 
-def test_more_epochs_go_on_from_those_that_were_learned(recipe, tmp_path):
-    train(recipe, directory=tmp_path, epochs=2)
+@pytest.mark.parametrize(
+    ("epochs", "rates"), [(1, [0.05]), (2, [0.05, 0.005]), (3, [0.05, 0.05, 0.005]), (4, [0.05, 0.05, 0.05, 0.005])]
+)
+def test_each_learning_rate_keeps_its_share_of_fewer_epochs(recipe, epochs, rates):
+    """Two thirds of six epochs are at 0.05, so two thirds of others are, rounded; a single epoch is too."""
+    history = train(recipe, directory=None, epochs=epochs).history
+
+    assert [epoch["learning_rate"] for epoch in history] == pytest.approx(rates)
+
+
+def test_a_run_is_resumed_with_more_epochs_while_its_learning_rates_stay_the_same(recipe, tmp_path):
+    """Two epochs of three, before the drop after the second; of four epochs it comes after the third."""
+    whole = train(recipe, directory=None, epochs=4)
+    with pytest.raises(Interrupted):
+        train(recipe, directory=tmp_path, epochs=3, observe=Watch(stop=(1, 2)))
     steps = Watch()
 
-    trained = train(recipe, directory=tmp_path, epochs=3, observe=steps)
+    trained = train(recipe, directory=tmp_path, epochs=4, observe=steps)
 
-    assert [(step.epoch, step.batch) for step in steps] == [(2, 0), (2, 1), (2, 2)]
-    assert [epoch["epoch"] for epoch in trained.history] == [1, 2, 3]
+    assert [(step.epoch, step.batch) for step in steps] == [(epoch, batch) for epoch in (2, 3) for batch in range(3)]
+    assert [epoch["loss"] for epoch in trained.history] == [epoch["loss"] for epoch in whole.history]
+
+
+@pytest.mark.parametrize("change", [{"train.epochs": 6}, {"train.schedule": "cosine"}, {"train.learning_rate": 0.04}])
+def test_a_run_is_not_resumed_with_learning_rates_that_it_did_not_have(recipe, tmp_path, change):
+    """Three epochs have their drop after the second, and six after the fourth."""
+    three = with_epochs(recipe, 3)
+    train(three, directory=tmp_path)
+    other = with_settings(three, change)
+
+    with pytest.raises(CheckpointError) as refusal:
+        train(other, directory=tmp_path)
+
+    sentence = str(refusal.value)
+    assert "learning rates so far" in sentence
+    assert "it has begun epoch 3 with learning rate 0.05, divided by 10 after epoch 2" in sentence
+    assert f"{other.train.epochs} epochs have {other.train.make_schedule().description}" in sentence
+    assert "--restart" in sentence
 
 
 def test_what_is_not_the_checkpoint_of_a_run_is_refused(recipe, tmp_path):
     path = tmp_path / "checkpoint.safetensors"
     save_file({}, path, {checkpoint.KEY: json.dumps({"version": checkpoint.VERSION, "settings": {}, "history": []})})
 
-    with refused(
-        f"{path} must be the checkpoint of a run: it lacks seconds, sums, position. "
-        "Name another directory, or start again with --restart.",
-        CheckpointError,
-    ):
+    with pytest.raises(CheckpointError, match=rf"{path} .* it lacks seconds, sums, position\. .* --restart"):
         train(recipe, directory=tmp_path, epochs=1)
 
 
 def test_graphs_are_trained_and_tested_from_file_to_record(tmp_path, monkeypatch):
-    """Section 4.3: one run, 5 votes and 5 scores; the record knows data and pyramids."""
+    """Section 4.3: one run, 5 votes and 5 scores; the record has the digests of data and pyramids."""
     data = Path(os.environ.get("EDGECOND_DATA") or Path(__file__).parents[3] / "shared" / "data")
     if not (data / "tu" / "MUTAG.zip").is_file():
         pytest.skip(f"needs {data / 'tu' / 'MUTAG.zip'}")
@@ -248,7 +279,7 @@ def test_graphs_are_trained_and_tested_from_file_to_record(tmp_path, monkeypatch
     assert record["metrics"]["train_accuracy"] > 0.75  # two of three graphs are of one class
 
 
-def test_a_run_without_a_directory_learns_the_same_and_writes_nothing(recipe, tmp_path, monkeypatch):
+def test_a_run_without_a_directory_trains_the_same_network_and_writes_nothing(recipe, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     kept = train(recipe, epochs=2, directory=tmp_path / "run")
     (written,) = tmp_path.iterdir()

@@ -14,7 +14,6 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from edgecond.errors import EdgecondError
-from edgecond.notation import NotationError
 
 if TYPE_CHECKING:
     from edgecond.nn.training import Step
@@ -29,7 +28,7 @@ def users_errors() -> Iterator[None]:
     """Print an error of edgecond as a sentence without a traceback, and exit with status 2."""
     try:
         yield
-    except (EdgecondError, NotationError) as error:
+    except EdgecondError as error:
         typer.echo(error, err=True)
         raise typer.Exit(2) from None
 

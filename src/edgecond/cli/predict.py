@@ -96,9 +96,9 @@ def _written_to(out: Path | None) -> Iterator[TextIO]:
         return
     import io
 
-    from edgecond.files import whole
+    from edgecond.files import atomic_file
 
-    with whole(out) as file:
+    with atomic_file(out) as file:
         text = io.TextIOWrapper(file, "utf-8", newline="")
         yield text
         text.detach()  # which writes what is left, and leaves the file open

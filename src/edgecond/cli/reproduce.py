@@ -37,11 +37,11 @@ def reproduce(
     Example: edgecond reproduce sydney/ecc --jobs 2
     """
     from edgecond.paper import records
-    from edgecond.runs.recipe import experiment, find, parse_settings
+    from edgecond.runs.recipe import experiment, find, parse_settings, with_epochs
 
     with users_errors():
         plain, changes = find(row), parse_settings(settings or [])
-        recipe = experiment(plain, changes)
+        recipe = experiment(with_epochs(plain, epochs), changes)
     metrics = [*[metric for claim in plain.paper for metric in claim.metrics], "accuracy", "train_accuracy"]
     wanted = [(f, s) for s in seed or [0] for f in (range(recipe.folds) if fold is None else fold)]
     options = {"epochs": epochs, "workers": workers, "runs": runs, "results": results}

@@ -30,6 +30,11 @@ def train(
         str | None,
         typer.Option(help="Column (of clouds) or tensor (of a batch) with a target for each point or vertex."),
     ] = None,
+    columns: Annotated[
+        str | None,
+        typer.Option(help="Columns of point files with other names, as x=relative_x,y=relative_y,z=height."),
+    ] = None,
+    up: Annotated[str, typer.Option(help="Axis that points up in point files: x, y or z.")] = "z",
     scaffold: Annotated[
         bool, typer.Option("--scaffold", help="Test on molecules with rare scaffolds instead of a random fold.")
     ] = False,
@@ -56,24 +61,30 @@ def train(
     Example: edgecond train sydney --epochs 50
     Example: edgecond train solubility.csv --target logS --set train.learning_rate=0.05
     Example: edgecond train scans/ --vertices classification
+    Example: edgecond train scans/ --columns x=rel_x,y=rel_z,z=rel_y,intensity=i
     """
     from edgecond.data.datasets import names
+    from edgecond.data.formats.axes import parse_columns
     from edgecond.data.kinds import ReadOptions, Split
-    from edgecond.errors import meant, RecipeError
+    from edgecond.errors import did_you_mean, RecipeError
     from edgecond.nn import parallel
     from edgecond.runs import run
-    from edgecond.runs.recipe import find, parse_settings, recipes, with_settings
+    from edgecond.runs.recipe import find, parse_settings, recipes, with_epochs, with_settings
     from edgecond.runs.source import Source
+    from edgecond.runs.user_data import training_notes
 
     options: dict[str, Any] = {"workers": workers, "restart": restart}
     source, known = None, {*names(), *recipes()}  # these names are no paths, whatever the directory holds
     with users_errors():
         changes = parse_settings(settings or [])
         if data in known:
-            recipe = with_settings(find(data if "/" in data else f"{data}/ecc"), changes)
-            name, options["epochs"] = data, epochs
+            recipe = with_settings(with_epochs(find(data if "/" in data else f"{data}/ecc"), epochs), changes)
+            name = data
+            typer.echo("\n".join(training_notes(recipe)))
         elif Path(data).exists():
-            read_options = ReadOptions(smiles, tuple(target or ()), group, vertices, meshes)
+            read_options = ReadOptions(
+                smiles, tuple(target or ()), group, vertices, meshes, parse_columns(columns) if columns else {}, up
+            )
             source = Source(Path(data), read_options, Split(folds, fold, seed, scaffold))
             dataset = source.read(epochs=epochs, settings=changes)
             recipe, name, options["parts"] = dataset.recipe, dataset.recipe.name, (dataset.train, dataset.test)
@@ -81,7 +92,7 @@ def train(
         else:
             raise RecipeError(
                 f"{data} must be a data set, a row of `edgecond list`, or the path of your data: it is none of them."
-                f"{meant(data, known, near=0.6)}"
+                f"{did_you_mean(data, known, cutoff=0.6, list_known=False)}"
             )
     directory = out or Path("runs/train", name)
     with parallel.processes():

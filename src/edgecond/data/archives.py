@@ -1,4 +1,4 @@
-"""What archives and compressed files hold, read without trust: no name leads elsewhere, no size is a surprise."""
+"""Read archives and compressed files from untrusted sources: names and sizes are checked."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from typing import Any, BinaryIO, Self
 import numpy as np
 
 from edgecond.errors import DataError
-from edgecond.files import new, reading, writing
+from edgecond.files import reading
 
-MOST_BYTES = 4 * 2**30  # what an archive may hold unpacked
-MOST_RATIO = 100  # ... and how many times its own size; text reaches 20
+MOST_BYTES = 4 * 2**30  # largest size of an unpacked archive
+MOST_RATIO = 100  # largest compression ratio; text reaches 20
 
 
 @contextmanager
 def decompressed(path: Path, most: int = MOST_BYTES) -> Iterator[BinaryIO]:
-    """The contents of a gzip file, or of a plain one; no more of them than the caps allow."""
+    """Open a gzip file or a plain one; reading more than the limits allow raises a `DataError`."""
     with reading(path), gzip.open(path) if path.suffix.lower() in (".gz", ".tgz") else path.open("rb") as stream:
         yield io.BufferedReader(_Capped(stream, path, most), 2**16)
 
 
 def read_npz(path: Path) -> dict[str, np.ndarray]:
-    """The arrays of an .npz file. Never a pickle: an array of Python objects is refused."""
+    """Read the arrays of an .npz file; arrays of Python objects, which are pickles, are refused."""
     files = read_archive(path)
     with reading(path):
         arrays = {name: np.load(io.BytesIO(data), allow_pickle=False) for name, data in files.items()}
@@ -37,40 +37,22 @@ def read_npz(path: Path) -> dict[str, np.ndarray]:
 
 
 def read_archive(path: Path, wanted: Callable[[str], bool] = lambda _: True) -> dict[str, bytes]:
-    """The wanted files of a zip or tar archive by name, in memory. The whole archive is checked on the way."""
+    """Read the wanted files of a zip or tar archive into memory, by name; the whole archive is checked.
+
+    Names that lead out of the archive, links, devices, names that occur twice, and archives that would unpack to more
+    than `MOST_BYTES` or `MOST_RATIO` times their own size are refused.
+    """
     return dict(iterate_archive(path, wanted))
 
 
 def iterate_archive(
     path: Path, wanted: Callable[[str], bool] = lambda _: True, *, most: int = MOST_BYTES
 ) -> Iterator[tuple[str, bytes]]:
-    """The wanted files of a zip or tar archive one after the other, each with its name."""
+    """Yield name and contents of the wanted files of a zip or tar archive, one at a time."""
     with reading(path), closing(_members(path, most)) as members:
         for name, read in members:
             if wanted(name):
                 yield name, read()
-
-
-def unpack(path: Path, target: Path) -> None:
-    """Unpack a zip or tar archive as the new directory `target`: all of it, or nothing.
-
-    Names with `..`, absolute names, links, devices, names that occur twice and archives that would unpack to more
-    than `MOST_BYTES`, or `MOST_RATIO` times their own size, are refused before a byte is written.
-    """
-    if target.exists():
-        raise DataError(f"{target} exists already: {path} is unpacked into a new directory only.")
-    with reading(path):
-        with closing(_members(path)) as members:
-            for _ in members:
-                pass
-        with new(target) as scratch, closing(_members(path)) as members:
-            with writing(target):
-                scratch.mkdir()
-            for name, read in members:
-                data = read()
-                with writing(target):
-                    (scratch / name).parent.mkdir(parents=True, exist_ok=True)
-                    (scratch / name).write_bytes(data)
 
 
 Member = tuple[str, Callable[[], bytes]]
@@ -79,17 +61,17 @@ _TARS = (".tar", ".tar.gz", ".tgz")
 
 
 def is_archive(path: Path) -> bool:
-    """Whether the name is that of an archive that is read here; .npz, a zip of arrays, is not thought of as one."""
+    """Whether a file is a supported archive, by its name; .npz, a zip of arrays, does not count."""
     return path.name.lower().endswith((".zip", *_TARS))
 
 
 def _members(path: Path, most: int = MOST_BYTES) -> Generator[Member, None, None]:
-    """Names of the regular files of an archive, each with a function to read it before the next one is asked for."""
+    """Yield the names of the regular files of an archive, each with a function that reads it until the next one."""
     if path.suffix.lower() in (".zip", ".npz"):
         return _checked(path, _zip_members(path, most))
     if path.name.lower().endswith(_TARS):
         return _checked(path, _tar_members(path, most))
-    raise DataError(f"{path} is not an archive that is read here: zip, tar and tar.gz are.")
+    raise DataError(f"{path} must be a zip, tar or tar.gz archive.")
 
 
 def _checked(path: Path, members: Iterator[Member]) -> Generator[Member, None, None]:
@@ -110,7 +92,7 @@ def _tar_members(path: Path, most: int) -> Iterator[Member]:
                     raise DataError(f"{path} is refused: {member.name!r} is a link or a device, not a file.")
                 if member.isreg():
                     yield member.name, lambda member=member: archive.extractfile(member).read()  # type: ignore[union-attr,misc]
-        while stream.read(2**20):  # to the end, where gzip keeps its check sum
+        while stream.read(2**20):  # to the end, where gzip stores the checksum
             pass
 
 
@@ -127,9 +109,9 @@ def _zip_members(path: Path, most: int) -> Iterator[Member]:
 
 
 def _check_name(path: Path, name: str) -> None:
-    parts = PureWindowsPath(name)  # which knows both slashes, and drives
+    parts = PureWindowsPath(name)  # splits at both slashes and at drives
     if parts.anchor or ".." in parts.parts or "\0" in name or not (parts.parts or name.startswith(".")):
-        raise DataError(f"{path} is refused: the name {name!r} leads out of the directory it is unpacked into.")
+        raise DataError(f"{path} is refused: the name {name!r} leads out of the archive.")
 
 
 def _allowed(path: Path, most: int) -> int:
@@ -142,16 +124,16 @@ def _bomb(path: Path, most: int) -> DataError:
 
 
 class _Header(tarfile.TarInfo):
-    """A tar header. One that only prolongs the next is read into memory at once, so its size has a cap of its own."""
+    """A tar header; the size of extended headers, which are read into memory at once, is limited."""
 
     @classmethod
     def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
         try:
             header = super().frombuf(buf, encoding, errors)
         except tarfile.HeaderError as error:
-            if not buf.strip(b"\0"):  # the end
+            if not buf.strip(b"\0"):  # the end of the archive
                 raise
-            raise tarfile.ReadError(str(error)) from error  # which would pass for the end
+            raise tarfile.ReadError(str(error)) from error  # otherwise treated as the end
         if header.type not in (*tarfile.SUPPORTED_TYPES, tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE):
             raise tarfile.ReadError(f"unknown kind of entry {header.type!r}")
         if not (header.isreg() or header.isdir()) and header.size > 2**16:
@@ -160,7 +142,7 @@ class _Header(tarfile.TarInfo):
 
 
 class _Capped(io.RawIOBase):
-    """A stream that ends in an error rather than give more bytes than an archive of its size may hold."""
+    """A stream that raises a `DataError` beyond the bytes that an archive of its size may hold."""
 
     def __init__(self, stream: Any, path: Path, most: int) -> None:
         self._stream, self._path, self._most = stream, path, most

@@ -1,4 +1,4 @@
-"""Random variants of point clouds and meshes: turned, scaled, mirrored, thinned and noisy (Section 3.4, Appendix C)."""
+"""Data augmentation of point clouds and meshes: rotation, scaling, mirroring, thinning, noise (Section 3.4)."""
 
 from __future__ import annotations
 
@@ -8,27 +8,26 @@ from math import ceil, cos, pi, sin
 import numpy as np
 import torch
 
-from edgecond.graph import Cloud
-from edgecond.graph.mesh import Mesh
+from edgecond.graph import Cloud, Mesh
 
 
 def rotated(cloud: Cloud, angle: float) -> Cloud:
-    """The cloud turned about its up-axis z by an angle in radians."""
+    """Rotate a cloud about its up-axis z by an angle in radians."""
     return _transformed(cloud, _rotation(angle))
 
 
 def orientation(cloud: Cloud, turn: int, turns: int = 12) -> Cloud:
-    """The cloud in one of so many directions, evenly spaced about z (Section 4.2); the first is as it is."""
+    """Rotate a cloud to one of `turns` orientations, evenly spaced about z (Section 4.2); the first is unchanged."""
     return rotated(cloud, 2 * pi * turn / turns) if turn else cloud
 
 
 def thinned(cloud: Cloud, rng: np.random.Generator, p: float) -> Cloud:
-    """The cloud without a random share p of its points, rounded down: some point always stays.
+    """Remove a random fraction p of the points, rounded down, so that at least one remains.
 
-    A mesh is left as it is: without a vertex, which may be the corner of a large part of it, it would be another.
+    A mesh is returned unchanged, because removing a vertex may remove a large part of its surface.
     """
     if not 0 <= p < 1:
-        raise ValueError(f"the share of points to drop is at least 0 and below 1: got {p}.")
+        raise ValueError(f"the fraction of points to drop must be at least 0 and below 1: got {p}.")
     keep = ceil((1 - p) * len(cloud))
     if keep == len(cloud) or isinstance(cloud, Mesh):
         return cloud
@@ -38,7 +37,7 @@ def thinned(cloud: Cloud, rng: np.random.Generator, p: float) -> Cloud:
 
 
 def jittered(cloud: Cloud, rng: np.random.Generator, sigma: float) -> Cloud:
-    """The cloud with Gaussian noise of standard deviation sigma added to its positions (Appendix C)."""
+    """Add Gaussian noise of standard deviation sigma to the positions (Appendix C)."""
     noise = torch.from_numpy(rng.normal(0, sigma, cloud.positions.shape))
     return replace(cloud, positions=cloud.positions + noise.to(cloud.positions))
 
@@ -53,16 +52,16 @@ def augment(
     drop: float = 0.1,
     noise: float = 0.0,
 ) -> Cloud:
-    """A random variant of a cloud; the defaults are those of the authors' code.
+    """Return a random variant of a cloud; the defaults are those of the authors' code.
 
     Args:
-        cloud: The cloud.
-        rng: Where chance comes from.
-        rotate: Turn about z by an angle between 0 and 2π.
-        scale: Largest factor; the factor is drawn between 1/scale and scale. 1 for none.
-        mirror: Probability of mirroring, half for x and half for y, which may both happen.
-        drop: Share of points to remove; none of a mesh.
-        noise: Standard deviation of Gaussian noise on positions, after all else.
+        cloud: Cloud or mesh to augment.
+        rng: Random generator.
+        rotate: Rotate about z by an angle between 0 and 2π.
+        scale: Largest scale factor; the factor is drawn between 1/scale and scale. 1 disables scaling.
+        mirror: Probability of mirroring, half for x and half for y, independently.
+        drop: Fraction of points to remove; meshes keep all vertices.
+        noise: Standard deviation of Gaussian noise, which is added to the positions last.
     """
     if drop:
         cloud = thinned(cloud, rng, drop)
@@ -84,10 +83,10 @@ def _rotation(angle: float) -> np.ndarray:
 
 
 def _transformed(cloud: Cloud, matrix: np.ndarray) -> Cloud:
-    p = cloud.positions.numpy()  # on few points NumPy is faster than torch
+    p = cloud.positions.numpy()  # faster than torch for few points
     x, y, z = matrix.T.astype(p.dtype)
     # Not a matrix product, whose rounding may depend on the number of threads.
     moved = replace(cloud, positions=torch.from_numpy(p[:, 0:1] * x + p[:, 1:2] * y + p[:, 2:3] * z))
     if isinstance(moved, Mesh) and np.linalg.det(matrix) < 0:
-        return replace(moved, faces=moved.faces.flip(1))  # what was outside stays so in the mirror
+        return replace(moved, faces=moved.faces.flip(1))  # a reflection reverses the orientation of faces
     return moved

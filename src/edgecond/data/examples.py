@@ -1,4 +1,4 @@
-"""Clouds with what to predict of them: the training or the test part of a dataset."""
+"""Clouds with their targets: the training or the test set of a dataset."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from edgecond.graph import Cloud
 
 
 class Clouds(Protocol):
-    """A list of clouds, or something like it that makes each cloud when it is asked for."""
+    """A list of clouds, or an object that builds each cloud on access."""
 
     def __len__(self) -> int: ...
 
@@ -26,15 +26,15 @@ class Clouds(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Examples:
-    """Clouds with what to predict of them: the training or the test part of a dataset.
+    """Clouds with their targets: the training or the test set of a dataset.
 
     Attributes:
-        name: The dataset.
-        classes: Name of each class, or of each quantity.
-        clouds: One cloud per example, made on access where there are many.
-        ys: Class of each example, or its quantities, NaN where unknown.
-        digest: Sum of the whole dataset's contents, for the records: equal digests, equal data.
-        names: What the dataset calls each example; may be empty.
+        name: Name of the dataset.
+        classes: Name of each class, or of each target of a regression.
+        clouds: One cloud per example, possibly built on access.
+        ys: Class of each example, or its targets, NaN where unknown.
+        digest: Checksum of the whole dataset, for the records: equal digests mean equal data.
+        names: Name of each example in the dataset; may be empty.
     """
 
     name: str
@@ -69,7 +69,7 @@ class Examples:
         return (self[index] for index in range(len(self)))
 
     def take(self, indices: Sequence[int]) -> Examples:
-        """Some of the examples, in the given order."""
+        """Return some of the examples, in the given order."""
         chosen = [range(len(self))[index] for index in indices]
         return replace(
             self,
@@ -81,14 +81,14 @@ class Examples:
 
 @dataclass(frozen=True, eq=False)
 class PointExamples:
-    """Clouds with a class to predict for every point: the training or the test part of a dataset.
+    """Clouds with a class for every point: the training or the test set of a dataset.
 
     Attributes:
-        name: The dataset.
+        name: Name of the dataset.
         classes: Name of each class.
-        clouds: One cloud per example, made on access where there are many; `y` tells the classes of its points.
-        digest: Sum of the whole dataset's contents, for the records: equal digests, equal data.
-        names: What the dataset calls each example; may be empty.
+        clouds: One cloud per example, possibly built on access; its `y` has the classes of its points.
+        digest: Checksum of the whole dataset, for the records: equal digests mean equal data.
+        names: Name of each example in the dataset; may be empty.
     """
 
     name: str
@@ -101,26 +101,26 @@ class PointExamples:
         return len(self.clouds)
 
     def __getitem__(self, index: int) -> tuple[Cloud, int]:
-        """A cloud, and -1 for the class of the whole, which it does not have."""
+        """Return a cloud, and -1 in the place of a class of the whole cloud."""
         cloud = self.clouds[index]
         if cloud.y is None:
-            raise DataError(f"{self.name} needs a class for every point, or -1: cloud {index} has none at all.")
+            raise DataError(f"{self.name} needs a class for every point, or -1: cloud {index} has no classes.")
         unknown = cloud.y[(cloud.y < -1) | (cloud.y >= len(self.classes))]
         if len(unknown):
             raise DataError(
-                f"{self.name} has {len(self.classes)} classes, numbered from 0, and -1 for points of none: found the "
-                f"unknown class {int(unknown[0])} in cloud {index}."
+                f"{self.name} has {len(self.classes)} classes, numbered from 0, and -1 where unknown: "
+                f"found the class {int(unknown[0])} in cloud {index}."
             )
         return cloud, -1
 
     @cached_property
     def ys(self) -> Int[Tensor, " points"]:
-        """Class of each point, one cloud after the other; -1 where it is unknown."""
+        """Class of each point, cloud by cloud; -1 where it is unknown."""
         parts = [self[index][0].y for index in range(len(self))]
         return torch.cat([part for part in parts if part is not None])
 
     def take(self, indices: Sequence[int]) -> PointExamples:
-        """Some of the examples, in the given order."""
+        """Return some of the examples, in the given order."""
         chosen = [range(len(self))[index] for index in indices]
         names = [self.names[index] for index in chosen] if self.names else ()
         return replace(self, clouds=_Chosen(self.clouds, chosen), names=names)
@@ -139,10 +139,16 @@ class _Chosen:
 
 
 def checked_cloud(positions: Float[np.ndarray, "n 3"], signal: Float[np.ndarray, "n d0"], source: object) -> Cloud:
-    """A cloud in single precision of numbers from a file, `source`: at least one point, and every number finite."""
+    """Return a cloud in single precision; it must have at least one point, and all numbers must be finite.
+
+    Args:
+        positions: Position of each point.
+        signal: Signal of each point.
+        source: Origin of the cloud, for messages.
+    """
     if not len(positions):
         raise DataError(f"{source} holds an empty cloud: at least one point is needed.")
-    with np.errstate(over="ignore"):  # what single precision cannot hold becomes infinite, and is refused
+    with np.errstate(over="ignore"):  # numbers beyond single precision become infinite, and are refused
         single = [np.array(rows, np.float32) for rows in (positions, signal)]
     for what, rows in zip(("position", "signal"), single, strict=True):
         bad = np.flatnonzero(~np.isfinite(rows).all(1))

@@ -1,4 +1,4 @@
-"""Labelled graphs packed side by side in flat arrays, from which a fold or a batch is gathered (Section 4.3)."""
+"""Datasets of labelled graphs in flat arrays, from which folds and batches are gathered (Section 4.3)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from edgecond.graph import Graph, Labels
 
 @dataclass(frozen=True, eq=False)
 class Single:
-    """One graph of a dataset: views into the arrays of its `Graphs`, where all of them are explained."""
+    """One graph of a dataset: views of the arrays of its `Graphs`, which documents them."""
 
     n: int
     source: Int[Array, " m"]
@@ -33,30 +33,30 @@ class Single:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Graphs:
-    """Graphs with the classes to predict, packed side by side in flat arrays that cannot be written to.
+    """Graphs and their classes in flat, read-only arrays.
 
-    Vertices of graph $g$ are the rows `vertex_pointer[g]` to `vertex_pointer[g + 1]`, its edges the rows
-    `edge_pointer[g]` to `edge_pointer[g + 1]`. What is absent is empty, never none: without labels the `values` are
-    empty and every label is 0, and attributes that are not there have no columns.
+    The vertices of graph $g$ are the rows from `vertex_pointer[g]` up to `vertex_pointer[g + 1]`, its edges the rows
+    from `edge_pointer[g]` up to `edge_pointer[g + 1]`. Missing data are empty arrays, never None: without labels the
+    `values` are empty and every label is 0, and missing attributes have no columns.
 
-    The constructor trusts its arguments; `read` and `load` check files.
+    The constructor does not check its arguments; `read` and `load` check files.
 
     Attributes:
-        name: The dataset.
+        name: Name of the dataset.
         ys: Class of each graph, numbered from 0.
-        classes: What the file calls each class, ascending.
-        vertex_pointer: Where the vertices of each graph begin.
-        edge_pointer: Where the edges of each graph begin.
-        source: Vertex $j$ of each edge, counted from 0 *within its graph*: rows move between stores as they are.
+        classes: Value of each class in the file, ascending.
+        vertex_pointer: Position of the first vertex of each graph.
+        edge_pointer: Position of the first edge of each graph.
+        source: Vertex $j$ of each edge, numbered from 0 *within its graph*, so that rows can be gathered unchanged.
         target: Vertex $i$ of each edge, likewise; the edges of a graph are sorted by target, then by source.
         vertex_labels: Label of each vertex, numbered from 0.
-        vertex_values: What the file calls each vertex label, ascending.
+        vertex_values: Value of each vertex label in the file, ascending.
         edge_labels: Label of each edge, numbered from 0.
-        edge_values: What the file calls each edge label, ascending.
-        vertex_attributes: Real numbers per vertex.
-        edge_attributes: Real numbers per edge.
-        attributes: Real numbers per graph.
-        digest: Sum of the whole dataset's contents, for the records: equal digests, equal data.
+        edge_values: Value of each edge label in the file, ascending.
+        vertex_attributes: Real-valued attributes of the vertices.
+        edge_attributes: Real-valued attributes of the edges.
+        attributes: Real-valued attributes of the graphs.
+        digest: Hash of the contents of the whole dataset for the records.
     """
 
     name: str
@@ -86,7 +86,7 @@ class Graphs:
         return len(self.ys)
 
     def __repr__(self) -> str:
-        """The column of the dataset in Table 3, where $|E|$ counts an edge and its reverse once."""
+        """Column of the dataset in Table 3, where $|E|$ counts an edge and its reverse once."""
         count = max(len(self), 1)
         classes = f"{len(self.classes)} classes, " if len(self.classes) else ""
         return (
@@ -113,27 +113,27 @@ class Graphs:
 
     @property
     def num_vertices(self) -> int:
-        """Vertices of all graphs."""
+        """Number of vertices of all graphs."""
         return len(self.vertex_labels)
 
     @property
     def num_edges(self) -> int:
-        """Directed edges of all graphs: two for each undirected edge."""
+        """Number of directed edges of all graphs, two for each undirected edge."""
         return len(self.source)
 
     @property
     def sizes(self) -> Int[Array, " graphs"]:
-        """Vertices of each graph."""
+        """Number of vertices of each graph."""
         return np.diff(self.vertex_pointer)
 
     @property
     def s(self) -> int:
-        """Width of the edge labels of `graph`: one element per label, and one for self-connections."""
+        """Width of the edge labels of `graph()`: one element per label, and one for self-connections."""
         return max(len(self.edge_values), 1) + 1
 
     def take(self, indices: Sequence[int] | Int[Array, " b"]) -> Graphs:
-        """Some of the graphs, in the given order: a fold or a batch, gathered by a few array operations."""
-        chosen = np.arange(len(self))[_whole(indices)]
+        """Select some of the graphs, such as a fold or a batch, in the given order, by a few array operations."""
+        chosen = np.arange(len(self))[_integers(indices)]
         vertex_pointer, vertices = gathered(self.vertex_pointer, chosen)
         edge_pointer, edges = gathered(self.edge_pointer, chosen)
         return Graphs(
@@ -154,46 +154,48 @@ class Graphs:
             self.digest,
         )
 
-    def in_terms_of(self, learned: Graphs) -> tuple[Graphs, Int[Array, " kept"], list[tuple[int, str]]]:
-        """The graphs with their labels numbered as in another dataset, whose attributes they must have too.
+    def relabelled(self, training: Graphs) -> tuple[Graphs, Int[Array, " kept"], list[tuple[int, str]]]:
+        """Number the labels as in the training data, which must have the same attributes.
 
         Returns:
-            The graphs all of whose labels occur there; their numbers among these; and the numbers of the others, each
-            with a sentence.
+            The graphs whose labels all occur in the training data; their indices; and the indices of the other graphs,
+            each with the reason.
         """
-        unknown: dict[int, str] = {}
+        reasons: dict[int, str] = {}
         changes: dict[str, Any] = {}
-        for what, pointer in (("vertex", self.vertex_pointer), ("edge", self.edge_pointer)):
-            own, values, known, width, most = (
-                getattr(self, f"{what}_labels"),
-                getattr(self, f"{what}_values"),
-                getattr(learned, f"{what}_values"),
-                getattr(self, f"{what}_attributes").shape[1],
-                getattr(learned, f"{what}_attributes").shape[1],
+        for part, pointer in (("vertex", self.vertex_pointer), ("edge", self.edge_pointer)):
+            labels, values, known, width, expected = (
+                getattr(self, f"{part}_labels"),
+                getattr(self, f"{part}_values"),
+                getattr(training, f"{part}_values"),
+                getattr(self, f"{part}_attributes").shape[1],
+                getattr(training, f"{part}_attributes").shape[1],
             )
             if bool(len(values)) != bool(len(known)):
-                must, found = ("", "none") if len(known) else ("no ", "some")
-                raise DataError(f"{self.name} must have {must}{what} labels, as what was learned: it has {found}.")
-            if most and width != most:
-                raise DataError(f"{self.name} must have {most} {what} attributes, as what was learned: it has {width}.")
-            place = {value: number for number, value in enumerate(known.tolist())}
-            numbers = np.array([place.get(value, -1) for value in values.tolist()] or [0], np.int64)[own]
-            changes |= {f"{what}_labels": numbers, f"{what}_values": known}
+                no, actual = ("", "none") if len(known) else ("no ", "some")
+                raise DataError(f"{self.name} must have {no}{part} labels, like the training data: it has {actual}.")
+            if expected and width != expected:
+                raise DataError(
+                    f"{self.name} must have {expected} {part} attributes, like the training data: it has {width}."
+                )
+            number_of = {value: number for number, value in enumerate(known.tolist())}
+            numbers = np.array([number_of.get(value, -1) for value in values.tolist()] or [0], np.int64)[labels]
+            changes |= {f"{part}_labels": numbers, f"{part}_values": known}
             for row in np.flatnonzero(numbers < 0)[::-1]:
                 graph = int(np.searchsorted(pointer, row, "right")) - 1
-                unknown[graph] = f"it has the {what} label {values[own[row]]}, which was not among those learned."
-        kept = np.array([number for number in range(len(self)) if number not in unknown], np.int64)
-        return replace(self, **changes).take(kept), kept, sorted(unknown.items())
+                reasons[graph] = f"it has the {part} label {values[labels[row]]}, which is not in the training data."
+        kept = np.array([number for number in range(len(self)) if number not in reasons], np.int64)
+        return replace(self, **changes).take(kept), kept, sorted(reasons.items())
 
     def signal(self, *, attributes: bool = False) -> Float[Tensor, "n d0"]:
-        """$X^0$ of all graphs: one-hot vertex labels, as in the paper ($d_0 = 37$ for NCI1).
+        """Return the signal $X^0$ of all graphs: one-hot vertex labels, as in the paper ($d_0 = 37$ for NCI1).
 
         The paper names no other input: its Table 3 counts the 3 vertex labels of ENZYMES and calls them categorical,
         and neither Section 4.3 nor Appendix B mentions the 18 continuous attributes that ENZYMES also has. So the
         paper's ENZYMES has $d_0 = 3$. Without vertex labels the signal is one everywhere.
 
         Args:
-            attributes: Append the vertex attributes as the file has them; scaling them is a matter of training data.
+            attributes: Append the vertex attributes of the file, without scaling, which depends on the training set.
         """
         labels = torch.zeros(self.num_vertices, max(len(self.vertex_values), 1))
         labels[torch.arange(self.num_vertices), torch.tensor(self.vertex_labels)] = 1
@@ -202,13 +204,14 @@ class Graphs:
         return torch.cat([labels, torch.tensor(self.vertex_attributes, dtype=labels.dtype)], 1)
 
     def graph(self) -> Graph:
-        """$G^{(0)}$ of all graphs side by side, with self-connections, which have the last label ($s = 4$ for NCI1).
+        """Build $G^{(0)}$ of all graphs, with self-connections, which have the last label ($s = 4$ for NCI1).
 
-        Labels are one-hot; edges without labels share one, which differs from that of self-connections: where the
-        paper is silent (ENZYMES, D&D), $s = 2$. The self-connection is the last edge into a vertex.
+        Labels are one-hot. Without edge labels (ENZYMES, D&D), for which the paper does not give $s$, all edges share
+        one label, which differs from that of self-connections, so $s = 2$. The self-connection is the last edge into a
+        vertex.
         """
         n, m = self.num_vertices, self.num_edges
-        first = np.repeat(self.vertex_pointer[:-1], np.diff(self.edge_pointer))  # vertex of the edge's graph
+        first = np.repeat(self.vertex_pointer[:-1], np.diff(self.edge_pointer))  # first vertex of each edge's graph
         vertices, target = np.arange(n), self.target + first
         pointer, place = self_connected(target, n)
         source, labels = np.empty(n + m, np.int64), np.empty(n + m, np.int64)
@@ -226,18 +229,18 @@ class Graphs:
 
 @dataclass(frozen=True, eq=False)
 class GraphExamples:
-    """Some graphs of a dataset with what to predict of them: the training or the test part of a fold.
+    """Some graphs of a dataset with their targets: the training or the test set.
 
-    The counterpart of `Examples`. All parts share the arrays of the one dataset, so a part costs its numbers alone.
+    The counterpart of `Examples`. All sets share the arrays of the dataset and store indices only.
 
     Attributes:
         graphs: The whole dataset.
-        numbers: Of the graphs that belong to the part, from 0.
-        targets: What to predict of each graph of the dataset instead of its class: numbers, NaN where unknown.
-        outcomes: Names of the classes, or of the targets, instead of the numbers that the file has for classes.
-        smiles: Of each graph of the dataset, where they are molecules.
-        vertex_ys: What to predict instead: a class of each vertex of the dataset, of those in `outcomes`; -1 where it
-            is unknown, or is not to be learned in this part.
+        numbers: Indices of the graphs of this set, from 0.
+        targets: Regression or multilabel targets of each graph of the dataset, NaN where unknown, instead of its class.
+        outcomes: Names of the classes or targets, instead of the values of classes in the file.
+        smiles: SMILES of each graph of the dataset, if they are molecules.
+        vertex_ys: Class of each vertex of the dataset for segmentation, an index of `outcomes`; -1 where it is unknown
+            or belongs to the other set.
     """
 
     graphs: Graphs
@@ -248,16 +251,16 @@ class GraphExamples:
     vertex_ys: Int[Array, " n"] | None = None
 
     def __post_init__(self) -> None:
-        numbers = _whole(self.numbers)
+        numbers = _integers(self.numbers)
         if numbers.ndim != 1 or numbers.dtype.kind not in "iu":
             raise DataError(
-                f"a part of {self.name} is a list of whole numbers, one for each graph: "
+                f"a set of graphs of {self.name} must be a list of integer indices: "
                 f"got {numbers.dtype} of shape {tuple(numbers.shape)}."
             )
         unknown = numbers[(numbers < 0) | (numbers >= len(self.graphs))]
         if len(unknown):
             raise DataError(
-                f"{self.name} has {len(self.graphs)} graphs, numbered from 0: found the unknown graph {unknown[0]}."
+                f"the graphs of {self.name} are numbered from 0 to {len(self.graphs) - 1}: got {unknown[0]}."
             )
         numbers = numbers.astype(np.int64)
         numbers.flags.writeable = False
@@ -268,13 +271,13 @@ class GraphExamples:
     def _check_vertices(self, ys: Int[Array, " n"]) -> None:
         if ys.shape != (self.graphs.num_vertices,) or ys.dtype.kind not in "iu":
             raise DataError(
-                f"{self.name} needs a class, a whole number, for each of its {self.graphs.num_vertices} vertices: "
+                f"{self.name} needs an integer class for each of its {self.graphs.num_vertices} vertices: "
                 f"got {ys.dtype} of shape {tuple(ys.shape)}."
             )
         unknown = ys[(ys < -1) | (ys >= len(self.outcomes))]
         if len(unknown):
             raise DataError(
-                f"the classes of vertices number the {len(self.outcomes)} outcomes from 0, and -1 is unknown: "
+                f"the classes of vertices must be from 0 to {len(self.outcomes) - 1}, or -1 if unknown: "
                 f"found {unknown[0]}."
             )
 
@@ -286,49 +289,52 @@ class GraphExamples:
 
     @property
     def name(self) -> str:
-        """The dataset."""
+        """Name of the dataset."""
         return self.graphs.name
 
     @property
     def classes(self) -> tuple[str, ...]:
-        """What each class is called, or each target."""
+        """Names of the classes or targets."""
         return self.outcomes or tuple(map(str, self.graphs.classes.tolist()))
 
     @property
     def ys(self) -> Tensor:
-        """Class of each graph of the part, or its targets, or the class of each vertex."""
+        """Class or targets of each graph of this set, or class of each vertex."""
         if self.vertex_ys is not None:
             return torch.from_numpy(self.vertex_ys[gathered(self.graphs.vertex_pointer, self.numbers)[1]]).long()
         return torch.from_numpy((self.graphs.ys if self.targets is None else self.targets)[self.numbers])
 
     @property
     def digest(self) -> str:
-        """Sum of the whole dataset's contents, for the records: equal digests, equal data."""
+        """Hash of the contents of the whole dataset for the records."""
         return self.graphs.digest
 
     def take(self, indices: Sequence[int] | Int[Array, " b"]) -> GraphExamples:
-        """Some of the part's graphs, in the given order."""
-        return replace(self, numbers=self.numbers[_whole(indices)])
+        """Select some of the graphs of this set, in the given order."""
+        return replace(self, numbers=self.numbers[_integers(indices)])
 
 
-def _whole(numbers: Sequence[int] | Int[Array, " k"]) -> Int[Array, " k"]:
-    """As an array; an empty list is one of whole numbers too."""
+def _integers(numbers: Sequence[int] | Int[Array, " k"]) -> Int[Array, " k"]:
+    """Convert to an array, which is one of integers even if it is empty."""
     return np.asarray(numbers) if len(numbers) else np.zeros(0, np.int64)
 
 
 def gathered(pointer: Int[Array, " r+1"], chosen: Int[Array, " b"]) -> tuple[Int[Array, " b+1"], Int[Array, " rows"]]:
-    """The pointer of the chosen runs one after the other, and the rows that are in them."""
+    """Return the pointer of the chosen runs of rows, concatenated, and the indices of their rows."""
     begin, counts = pointer[chosen], pointer[chosen + 1] - pointer[chosen]
     ends = np.append(0, np.cumsum(counts))
     return ends, np.repeat(begin - ends[:-1], counts) + np.arange(ends[-1])
 
 
 def self_connected(target: Int[Array, " m"], n: int) -> tuple[Int[Array, " n+1"], Int[Array, " m"]]:
-    """Where the edges into each vertex begin if a self-connection ends them, and the place of each of the others.
+    """Make room for a self-connection after the other edges into each vertex.
 
     Args:
         target: Vertex $i$ of each edge, ascending.
         n: Number of vertices.
+
+    Returns:
+        Position of the first edge into each vertex, and new position of each edge.
     """
     pointer = np.append(0, np.cumsum(np.bincount(target, minlength=n) + 1))
-    return pointer, np.arange(len(target)) + target  # before edge e into vertex i stand i self-connections
+    return pointer, np.arange(len(target)) + target  # i self-connections come before an edge into vertex i

@@ -1,6 +1,6 @@
 r"""Edge labels $L(j,i)$ by name.
 
-Those of point clouds are functions of the offset of two points (Section 3.4, Appendix D); those of general graphs are
+Labels of point clouds are functions of the offset of two points (Section 3.4, Appendix D); labels of general graphs are
 categories, weights from Kron reduction, and functions of vertex degrees (Sections 3.5 and 4.3, Appendix F).
 """
 
@@ -21,8 +21,8 @@ from edgecond.graph import Graph, Labels
 
 Offsets = Float[Tensor, "m 3"]
 
-# Angles are taken by atan2, which knows all four quadrants and gives 0 for a self-loop: atan2(||δ_xy||, δ_z) is
-# arccos(δ_z / ||δ||), and accurate near the poles too.
+# Angles are computed by atan2, which covers all four quadrants and is 0 for a self-loop: atan2(||δ_xy||, δ_z) equals
+# arccos(δ_z / ||δ||) and is accurate near the poles too.
 _ELEMENTS: dict[str, Callable[[Array, Array, Array, Array], Array]] = {
     "δx": lambda x, y, z, xy: x,
     "δy": lambda x, y, z, xy: y,
@@ -44,7 +44,7 @@ LABELLINGS: dict[str, tuple[str, ...]] = {
     "distance": ("||δ||",),
     "none": ("0",),
 }
-"""The elements of each labelling in the order of the table of Appendix D; irz is invariant to rotation about z."""
+"""Elements of each labelling in the order of the table of Appendix D; irz is invariant to rotation about z."""
 
 
 _DEGREES: dict[str, Callable[[Tensor], Tensor]] = {
@@ -53,32 +53,33 @@ _DEGREES: dict[str, Callable[[Tensor], Tensor]] = {
     "sqrt(deg)": lambda degree: degree.sqrt(),
     "deg": lambda degree: degree,
 }
-"""$L_{deg}$ of Appendix F."""
+"""Functions $L_{deg}$ of Appendix F."""
 
 GRAPH_LABELLINGS = ("given", *[f"given+{name}" for name in _DEGREES], "uniform")
-"""The labels of general graphs: what is given, with or without degrees, or the same everywhere."""
+"""Labellings of general graphs: the labels of the dataset, with or without degrees, or one label for all edges."""
 
 SELF_CONNECTION = -1.0
-"""Label of self-connections on coarse levels, where edges have a weight above zero: no edge is like it."""
+"""Label of self-connections on coarse levels, which differs from all edges because their weights are positive."""
 
 
 def check_labelling(labelling: str, graphs: bool = False) -> None:
-    """A labelling of clouds has a name of `LABELLINGS`, or is "one-hot"; one of graphs, of `GRAPH_LABELLINGS`."""
+    """Check the name of a labelling: one of `LABELLINGS` or "one-hot" for clouds, of `GRAPH_LABELLINGS` for graphs."""
     names = GRAPH_LABELLINGS if graphs else (*LABELLINGS, "one-hot")
     if labelling not in names:
-        raise ValueError(f"a labelling is one of {', '.join(names)}: got {labelling!r}.")
+        raise ValueError(f"a labelling must be one of {', '.join(names)}: got {labelling!r}.")
 
 
 def label_offsets(
     labelling: str, offsets: Offsets, *, compact: bool = False, known: Float[Tensor, "u 3"] | None = None
 ) -> Labels:
-    r"""The labels of edges with offsets $\delta = p_j - p_i$.
+    r"""Compute the labels of edges with offsets $\delta = p_j - p_i$.
 
     Args:
-        labelling: A name of `LABELLINGS`, or "one-hot".
-        offsets: $\delta$ of each edge.
-        compact: Label each distinct offset once (footnote 1) if that halves the labels: where points lie on a grid.
-        known: For "one-hot", which is always compact: the offsets that have an element each, from `distinct_offsets`.
+        labelling: Name of the labelling, one of `LABELLINGS` or "one-hot".
+        offsets: Offset $\delta$ of each edge.
+        compact: Label each distinct offset once (footnote 1) if that at least halves the labels, as for points of a
+            grid.
+        known: Offsets that have an element each in "one-hot" labels, which are always compact; see `distinct_offsets`.
     """
     if labelling == "one-hot":
         return _one_hot(offsets, known)
@@ -92,25 +93,25 @@ def label_offsets(
 def label_edges(
     labelling: str, levels: Levels, *, compact: bool = False, known: Sequence[Float[Tensor, "u 3"]] | None = None
 ) -> tuple[Labels, ...]:
-    """The labels of the edges of each level; see `label_offsets`."""
-    known_of = [None] * len(levels.levels) if known is None else known
+    """Compute the labels of the edges of each level; see `label_offsets`."""
+    known_offsets = [None] * len(levels.levels) if known is None else known
     return tuple(
         label_offsets(labelling, level.offsets, compact=compact, known=offsets)
-        for level, offsets in zip(levels.levels, known_of, strict=True)
+        for level, offsets in zip(levels.levels, known_offsets, strict=True)
     )
 
 
 def distinct_offsets(levels: Levels) -> tuple[Float[Tensor, "u 3"], ...]:
-    """The offsets that occur at each level of a cloud on a complete grid, sorted: the elements of one-hot labels."""
+    """Return the sorted offsets of each level of a cloud on a complete grid: the elements of one-hot labels."""
     return tuple(_distinct(level.offsets)[0] for level in levels.levels)
 
 
 def label_graph(labelling: str, graph: Graph) -> Graph:
-    r"""A general graph with self-connections whose labels are what is given, with labels by name.
+    r"""Replace the labels of a general graph with self-connections by those of a labelling.
 
-    "given": as they are, one-hot categories or the weights of `kron_labels`. "given+deg" and its like: $L_{deg}(j)$ and
-    $L_{deg}(i)$ appended, with $\mathrm{deg}(i) = |N(i)|$ (Appendix F). "uniform": one everywhere, so that with a
-    single-layer $F$ all edges have one filter (Section 4.3).
+    "given" keeps the labels, one-hot categories or the weights of `kron_labels`. "given+deg" and similar append
+    $L_{deg}(j)$ and $L_{deg}(i)$, with $\mathrm{deg}(i) = |N(i)|$ (Appendix F). "uniform" sets all labels to one, so
+    that with a single-layer $F$ all edges have the same filter (Section 4.3).
     """
     check_labelling(labelling, graphs=True)
     if labelling == "uniform":
@@ -125,17 +126,17 @@ def label_graph(labelling: str, graph: Graph) -> Graph:
         key = (given.index * most + ends[:, 0]) * most + ends[:, 1]
         key, index = torch.unique(key, return_inverse=True)
         rows, ends = rows[key // most**2], torch.stack([key // most % most, key % most], dim=1)
-    of_degree = _DEGREES[labelling.removeprefix("given+")]
-    return replace(graph, labels=Labels(torch.cat([rows, of_degree(ends.to(rows.dtype))], dim=1), index))
+    function = _DEGREES[labelling.removeprefix("given+")]
+    return replace(graph, labels=Labels(torch.cat([rows, function(ends.to(rows.dtype))], dim=1), index))
 
 
 def kron_labels(weights: Float[Tensor, " m"], source: Int[Tensor, " m"], target: Int[Tensor, " m"]) -> Labels:
-    """The labels of a coarse graph: the weights of its edges, and `SELF_CONNECTION`."""
+    """Return the labels of a coarse graph: the weights of its edges, and `SELF_CONNECTION`."""
     return Labels(torch.where(source == target, SELF_CONNECTION, weights)[:, None])
 
 
 def _distinct(offsets: Offsets) -> tuple[Float[Tensor, "u 3"], Int[Tensor, " m"]]:
-    """Offsets that differ by more than a millionth of the longest, sorted, and the number of each edge's own."""
+    """Return the sorted offsets that differ by more than a millionth of the longest, and the index of each edge."""
     longest = float(offsets.abs().max()) if len(offsets) else 0.0
     steps = np.rint(offsets.numpy().astype(float) * ((2**20 - 1) / (longest or 1))).astype(np.int64) + 2**20
     key = steps[:, 0] << 42 | steps[:, 1] << 21 | steps[:, 2]
@@ -144,32 +145,32 @@ def _distinct(offsets: Offsets) -> tuple[Float[Tensor, "u 3"], Int[Tensor, " m"]
 
 
 def _one_hot(offsets: Offsets, known: Float[Tensor, "u 3"] | None) -> Labels:
-    """Unit vectors, one per known offset: with a single-layer F, a convolution on a grid (Section 3.2)."""
+    """Return one unit vector per known offset: with a single-layer F, a convolution on a grid (Section 3.2)."""
     if known is None:
-        raise ValueError("one-hot labels need the offsets that may occur: pass those of distinct_offsets.")
+        raise ValueError("one-hot labels need the offsets of the grid: got none. Pass those of distinct_offsets.")
     rows, index = _distinct(offsets)
     distance, number = cKDTree(known.numpy()).query(rows.numpy())
-    strange = distance > 1e-4 * float(known.norm(dim=1).max())
-    if strange.any():
+    unknown = distance > 1e-4 * float(known.norm(dim=1).max())
+    if unknown.any():
         raise ValueError(
-            f"one-hot labels need offsets of a grid: found {rows[int(strange.argmax())].tolist()}, "
+            f"one-hot labels need offsets of a grid: found {rows[int(unknown.argmax())].tolist()}, "
             f"which is none of the {len(known)} known. Use another labelling for points off the grid."
         )
     return Labels.one_hot(torch.from_numpy(number)[index], len(known))
 
 
 def _values(elements: Sequence[str], offsets: Offsets) -> Float[Tensor, "m s"]:
-    """The elements of all labels, in blocks that stay in the cache and that one thread fills with whole vectors.
+    """Compute the elements of all labels, in blocks that fit the cache and are padded to whole vector registers.
 
-    Angles left over would get another last bit, and which these are would depend on the number of threads.
+    Without padding, the last bit of the remaining angles would differ, depending on the number of threads.
     """
     columns, vector, block = offsets.numpy().T, 64, 16_384
     values = np.empty((len(offsets), len(elements)), columns.dtype)
-    here = np.zeros((3, block), columns.dtype)
+    padded = np.zeros((3, block), columns.dtype)
     for start in range(0, len(values), block):
         rows = values[start : start + block]
-        here[:, : len(rows)] = columns[:, start : start + block]
-        x, y, z = here[:, : len(rows) + -len(rows) % vector]
+        padded[:, : len(rows)] = columns[:, start : start + block]
+        x, y, z = padded[:, : len(rows) + -len(rows) % vector]
         xy = _length(x, y)
         for column, element in enumerate(elements):
             rows[:, column] = _ELEMENTS[element](x, y, z, xy)[: len(rows)]
@@ -181,4 +182,4 @@ def _length(x: Array, y: Array) -> Array:
 
 
 def _angle(y: Array, x: Array) -> Array:
-    return torch.atan2(torch.from_numpy(y), torch.from_numpy(x)).numpy()  # many times faster than NumPy's
+    return torch.atan2(torch.from_numpy(y), torch.from_numpy(x)).numpy()  # many times faster than NumPy

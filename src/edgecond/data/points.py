@@ -1,8 +1,8 @@
-"""Clouds and meshes, those of a file or of an array, in single precision, as a network takes them."""
+"""Clouds and meshes of files and arrays, in single precision, as the input of a network."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,41 +17,49 @@ from edgecond.data.formats import MESHES, Points, read_points, Surface
 from edgecond.data.formats.table import unnamed
 from edgecond.errors import DataError
 from edgecond.files import digest, sha256
-from edgecond.graph import Cloud
-from edgecond.graph.mesh import Mesh
+from edgecond.graph import Cloud, Mesh
 
-FAR = 1000  # times its size, and a cloud loses ten of the 24 bits of single precision to the way there
+FAR = 1000  # a cloud at this many times its size from the origin loses 10 of the 24 bits of single precision
 
 
-def read_cloud(path: Path, width: int, *, count: int | None = 1024) -> Cloud:
-    """The cloud in a file of any kind that `read_points` knows.
+def read_cloud(
+    path: Path,
+    width: int,
+    *,
+    count: int | None = 1024,
+    columns: Mapping[str, str] | None = None,
+    up: str = "z",
+) -> Cloud:
+    """Read the cloud in a file of any format that `read_points` supports.
 
     Args:
         path: The file.
-        width: Of the signal: as many columns as the file has besides x, y and z. A mesh without any has the signal 1.
+        width: Width of the signal: the number of columns besides x, y and z. A mesh without any has the signal 1.
         count: See `read_points`.
+        columns: See `read_points`.
+        up: See `read_points`.
     """
-    points = read_points(path, count=count)
+    points = read_points(path, count=count, columns=columns, up=up)
     if not points.names and width == 1 and path.suffix.lower() in MESHES:
         return to_cloud(points, (), path)
     if len(points.names) != width:
         raise DataError(
-            f"{path} must have {3 + width} columns of numbers, x, y, z and {width} of the signal: "
+            f"{path} must have {3 + width} columns, x, y, z and {width} of the signal: "
             f"found {', '.join(('x', 'y', 'z', *points.names))}."
         )
     return to_cloud(points, points.names, path)
 
 
 def to_cloud(points: Points, names: Sequence[str], source: object) -> Cloud:
-    """The cloud of points with the columns of these names as its signal; without names, the signal is 1.
+    """Return the cloud of points with the columns of these names as its signal; without names, the signal is 1.
 
-    A cloud `FAR` from the origin is moved there, lest single precision blurs it: it holds the northings of Europe, five
-    million metres, to half a metre. Edge labels are of offsets between points, which stay the same.
+    A cloud that is `FAR` from the origin is centred first: single precision resolves the northings of Europe, five
+    million metres, to half a metre. Edge labels depend on offsets between points, which stay the same.
     """
     for name in names:
         if name not in points.names:
             raise DataError(
-                f"{source} must have the column {name} of the signal: it has {', '.join(points.names) or 'none'}."
+                f"{source} must have the column {name!r} of the signal: found {', '.join(points.names) or 'none'}."
             )
     columns = [points.names.index(name) for name in names]
     signal = points.signal[:, columns] if names else np.ones((len(points), 1))
@@ -59,10 +67,10 @@ def to_cloud(points: Points, names: Sequence[str], source: object) -> Cloud:
 
 
 def to_mesh(surface: Surface, names: Sequence[str], source: object) -> Mesh:
-    """The mesh of a surface, with a signal as that of `to_cloud`.
+    """Return the mesh of a surface, with the signal that `to_cloud` gives it.
 
-    Vertices at the same place are one, as where an STL file lists the corners of each triangle anew, and what is told
-    of them is averaged. Faces that have no three corners then are left out, and so are vertices of no face.
+    Vertices at the same position are merged, since an STL file lists the corners of each triangle separately, and their
+    signals are averaged. Faces that no longer have three corners are removed, and so are vertices without a face.
     """
     cloud = to_cloud(surface, names, source)
     places, vertex = np.unique(cloud.positions.numpy() + np.float32(0), axis=0, return_inverse=True)  # -0 is 0
@@ -70,7 +78,7 @@ def to_mesh(surface: Surface, names: Sequence[str], source: object) -> Mesh:
     faces = faces[(faces != np.roll(faces, 1, axis=1)).all(1)]
     if not len(faces):
         raise DataError(
-            f"{source} must have a face with three different corners: {len(surface.triangles)} faces have none."
+            f"{source} must have a face with three different corners: none of its {len(surface.triangles)} faces has."
         )
     used, faces = np.unique(faces, return_inverse=True)
     count, sums = np.bincount(vertex.reshape(-1)), np.zeros((len(places), cloud.signal.shape[1]))
@@ -81,12 +89,12 @@ def to_mesh(surface: Surface, names: Sequence[str], source: object) -> Mesh:
 
 
 def points_of(array: Any, source: object) -> Points:
-    """The points of an array of numbers: x, y and z, and then the signal, whose columns have no names."""
+    """Return the points of an array of numbers: x, y and z, then the signal, whose columns have no names."""
     rows = np.asarray(array)
     if rows.ndim != 2 or rows.shape[1] < 3 or rows.dtype.kind not in "biuf":
         raise DataError(
             f"{source} must be an array of numbers with a row for each point, of shape (n, 3) or (n, 3 + d): "
-            f"it is {rows.dtype} of {rows.shape}."
+            f"got {rows.dtype} of shape {rows.shape}."
         )
     names = tuple(name for name in unnamed(rows) if name not in ("x", "y", "z"))
     return Points(rows[:, :3].astype(np.float64), rows[:, 3:].astype(np.float64), names)
@@ -94,34 +102,34 @@ def points_of(array: Any, source: object) -> Points:
 
 @dataclass
 class Columns:
-    """The columns that many files or arrays have in common, found in passing.
+    """The columns that many files or arrays have in common, collected one by one.
 
-    A column that is 0 everywhere is left out: it would stand for an intensity that nobody measured, and of zeros
-    Equation 1 makes nothing but its bias.
+    A column that is 0 everywhere is left out: it is usually an intensity that was not measured, and Equation 1 turns
+    zeros into the bias alone.
     """
 
     _common: list[str] | None = None
     _alive: set[str] = field(default_factory=set)
 
     def add(self, points: Points) -> None:
-        """Take note of some points."""
+        """Add the columns of a file or an array."""
         before = points.names if self._common is None else self._common
         self._common = [name for name in before if name in points.names]
         self._alive |= {name for name, column in zip(points.names, points.signal.T, strict=True) if column.any()}
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the columns that all have, and that some number other than 0 is in."""
+        """Names of the columns that all files have and that are not 0 everywhere."""
         return tuple(name for name in self._common or () if name in self._alive)
 
 
 def labelled(clouds: Sequence[Cloud], ys: Tensor, classes: Sequence[str]) -> Examples:
-    """Clouds in memory as examples.
+    """Return clouds in memory as examples.
 
     Args:
-        clouds: At least one.
-        ys: Of `Examples`.
-        classes: Of `Examples`.
+        clouds: At least one cloud.
+        ys: See `Examples`.
+        classes: See `Examples`.
     """
     sums = {
         str(number): sha256(cloud.positions.numpy().tobytes() + cloud.signal.numpy().tobytes())
@@ -132,6 +140,6 @@ def labelled(clouds: Sequence[Cloud], ys: Tensor, classes: Sequence[str]) -> Exa
 
 def _near(positions: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, "n 3"]:
     low, high = positions.min(0), positions.max(0)
-    with np.errstate(invalid="ignore"):  # of infinite places, which are refused next
+    with np.errstate(invalid="ignore"):  # infinite positions are refused next
         far = 0 < FAR * (high - low).max() < np.abs(positions).max()
     return positions - (low + high) / 2 if far else positions

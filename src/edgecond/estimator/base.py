@@ -23,8 +23,8 @@ from edgecond.nn.training import Step
 from edgecond.notation import Architecture
 from edgecond.runs import run
 from edgecond.runs.model import Model, sample_settings
-from edgecond.runs.recipe import Recipe, with_settings
-from edgecond.runs.user_data import of_length, recipe_for
+from edgecond.runs.recipe import Recipe, with_epochs, with_settings
+from edgecond.runs.user_data import recipe_for
 
 KEY = "estimator"  # of the block in a model file
 FIXED = ("task", "dataset", "options", "input.edges")  # settings that follow from X and y
@@ -167,7 +167,7 @@ class EdgeCondEstimator(BaseEstimator):
         if fixed := [name for name in FIXED if name in settings]:
             raise ValueError(f"settings must leave out what follows from X and y: got {', '.join(fixed)}.")
         changes = {name: value for name, value in given.items() if value is not None} | dict(settings)
-        recipe = with_settings(of_length(recipe, plain(self.epochs)), plain(changes))
+        recipe = with_settings(with_epochs(recipe, plain(self.epochs)), plain(changes))
         most = kind.most_views(sample_settings(recipe))
         if self.views is not None and not (isinstance(self.views, Integral) and 1 <= self.views <= (most or np.inf)):
             limit = "" if most is None else f" to {most}"

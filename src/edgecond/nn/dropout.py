@@ -1,4 +1,4 @@
-"""Dropout, D(p), that draws few random numbers and stores none (Sections 4.1 to 4.4)."""
+"""Dropout, D(p), which draws one random number per zero and stores none (Sections 4.1 to 4.4)."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from typing import Any
 import torch
 from torch import nn, Tensor
 
-from edgecond.nn import kernels as native
+from edgecond.nn import kernels
 
 
 class Dropout(nn.Dropout):
-    """D(p): each element is zero with probability $p$, and $1/(1-p)$ times itself otherwise."""
+    """D(p): set each element to zero with probability $p$, and multiply it by $1/(1-p)$ otherwise."""
 
     def forward(self, input: Tensor) -> Tensor:
-        drawn = self.training and 0 < self.p < 1
-        if not drawn or input.device.type != "cpu" or torch.compiler.is_compiling():
+        random = self.training and 0 < self.p < 1
+        if not random or input.device.type != "cpu" or torch.compiler.is_compiling():
             return super().forward(input)
         out: Tensor = _Dropped.apply(input, self.p, _seed())
         return out
 
 
 def dropout_mask(shape: Sequence[int], p: float, dtype: torch.dtype) -> Tensor:
-    """What `Dropout` multiplies a signal by, on a processor."""
+    """Return the mask that `Dropout` multiplies a signal by, on a CPU."""
     mask = torch.full(tuple(shape), 1 / (1 - p) if p < 1 else 0.0, dtype=dtype)
-    return native.drop_(mask, p, _seed()) if 0 < p < 1 else mask
+    return kernels.drop_(mask, p, _seed()) if 0 < p < 1 else mask
 
 
 def _seed() -> int:
@@ -33,12 +33,12 @@ def _seed() -> int:
 
 
 class _Dropped(torch.autograd.Function):
-    """The zeros are drawn again for the gradient, from the same seed."""
+    """Dropout with a given random seed, from which the backward pass draws the same zeros again."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, p: float, seed: int) -> Tensor:
         ctx.p, ctx.seed = p, seed
-        return native.drop_(x.contiguous() * (1 / (1 - p)), p, seed)
+        return kernels.drop_(x.contiguous() * (1 / (1 - p)), p, seed)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:

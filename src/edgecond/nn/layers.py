@@ -1,4 +1,4 @@
-"""ECConv, its filter networks, and pooling: the building blocks of Section 3 and of appendices E and G."""
+"""ECConv and its filter networks: the convolution of Section 3 with the extensions of appendices E and G."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from jaxtyping import Float, Int
 from torch import nn, Tensor
 
 from edgecond.graph import Graph, Labels
-from edgecond.nn.convolution import check_reduction, convolve, Filters, Plan, plan_for
+from edgecond.nn.convolution import convolve, Filters, Plan, plan_for
+from edgecond.nn.convolution.aggregation import find, find_pyg
 from edgecond.nn.convolution.blockwise import blockable
 from edgecond.nn.convolution.operators import Layers
 
@@ -21,10 +22,10 @@ if TYPE_CHECKING:
 
 
 def orthogonal_layers(widths: Sequence[int], *, last_bias: bool = True) -> nn.Sequential:
-    """Fully connected layers with ReLUs in between, initialised orthogonally (Sections 4.1, G).
+    """Build fully connected layers with ReLUs in between, initialised orthogonally (Sections 4.1, G).
 
-    Biases are torch's, as in the authors' code. Were they zero, a self-loop, whose label is zero, would have a zero
-    filter and no gradient, since the last layer of $F$ has no bias.
+    Biases have torch's initial values, as in the authors' code. If they were zero, a self-loop, whose label is zero,
+    would have a zero filter and no gradient, since the last layer of $F$ has no bias.
     """
     layers: list[nn.Module] = []
     for position, (fan_in, fan_out) in enumerate(pairwise(widths)):
@@ -36,13 +37,15 @@ def orthogonal_layers(widths: Sequence[int], *, last_bias: bool = True) -> nn.Se
 
 
 class FilterNetwork(nn.Sequential):
-    r"""$F^l$: FC(16)-FC(32)-FC($d_l d_{l-1}$) with ReLUs in between, from a label to a filter; the last has no bias.
+    r"""The filter network $F^l$, FC(16)-FC(32)-FC($d_l d_{l-1}$) with ReLUs in between, which maps a label to a filter.
+
+    The last layer has no bias, as in the authors' code.
 
     Args:
         widths: $s$ and the hidden widths, `(6, 16, 32)` for the above; `(s,)` alone is a single-layer perceptron.
-        d_in: Width $d_{l-1}$ of the signal that the filter is applied to.
-        d_out: Width $d_l$ of its output.
-        diagonal: One weight per channel instead of a matrix, as the authors' code offers; then `d_in == d_out`.
+        d_in: Width $d_{l-1}$ of the input signal.
+        d_out: Width $d_l$ of the output signal.
+        diagonal: One weight per channel instead of a matrix, as the authors' code offers; needs `d_in == d_out`.
     """
 
     def __init__(self, widths: Sequence[int], d_in: int, d_out: int, *, diagonal: bool = False) -> None:
@@ -50,7 +53,7 @@ class FilterNetwork(nn.Sequential):
         super().__init__(*orthogonal_layers([*widths, d_in if diagonal else d_in * d_out], last_bias=False))
 
     def __getitem__(self, index: int | slice) -> nn.Module:
-        """A layer, or for a slice the sequence of some: `filters[:-1]` gives $h$, which enters the last layer."""
+        """Return a layer, or a sequence of layers: `filters[:-1]` computes $h$, which enters the last layer."""
         return nn.Sequential(*self)[index] if isinstance(index, slice) else super().__getitem__(index)
 
 
@@ -59,22 +62,22 @@ class ECConv(nn.Module):
 
     $$X^l(i) = \frac{1}{|N(i)|} \sum_{j \in N(i)} F^l(L(j,i)) X^{l-1}(j) + b^l$$
 
-    Call it with a graph, `conv(x, graph)`, or as PyG's `NNConv`, `conv(x, edge_index, edge_attr)`; with a pair
-    `(x_source, x_target)` for a bipartite graph. $N(i)$ are the edges into $i$: add self-loops if you want them.
+    Call it with a graph, `conv(x, graph)`, or like PyG's `NNConv`, `conv(x, edge_index, edge_attr)`; for a bipartite
+    graph, `x` is a pair `(x_source, x_target)`. $N(i)$ are the edges into $i$; self-loops are not added.
 
     Args:
-        d_in: Width of the signal; a pair for bipartite graphs whose two sides differ.
+        d_in: Width of the input signal; a pair for bipartite graphs whose two sides differ.
         d_out: Width of the output.
-        filters: $F^l$: a `FilterNetwork`, or any module from `(e, s)` to `(e, d_out * d_in)`, row by row of the filter.
-            One that ends in a linear layer is computed without forming filters.
-        reduce: "mean" (the paper), "sum" or "max".
-        bias: Learn $b^l$.
-        identity: Add $\mathrm{id}(X^{l-1}(i))$ (ECC-resnet, appendix E): the signal itself, or a linear map of it where
-            widths differ; "linear" for a linear map always.
-        degree_factor: Multiply by $Z^l(|N(i)|)$, FC(32)-FC(1) (ECC-Z, appendix G).
-        diagonal: `filters` give one weight per channel.
-        low_memory: Keep nothing of the size of the edges; F is evaluated again in the backward pass.
-        algorithm: Run this algorithm instead of the one that the plan picks.
+        filters: $F^l$: a `FilterNetwork`, or any module that maps `(e, s)` to `(e, d_out * d_in)`, each filter row by
+            row. If the module ends in a linear layer, no filters are formed.
+        reduce: Aggregation over the neighbours: "mean" (the paper), "sum", "max" or another of `AGGREGATIONS`.
+        bias: Whether to learn $b^l$.
+        identity: Whether to add $\mathrm{id}(X^{l-1}(i))$ (ECC-resnet, appendix E): the signal itself, or a linear map
+            of it where the widths differ. "linear" stands for a linear map in either case.
+        degree_factor: Whether to multiply by $Z^l(|N(i)|)$, FC(32)-FC(1) (ECC-Z, appendix G).
+        diagonal: Whether `filters` gives one weight per channel instead of a matrix.
+        low_memory: Whether to keep nothing of the size of the edges; F is evaluated again in the backward pass.
+        algorithm: Name of the algorithm to run; by default, the plan picks one.
     """
 
     def __init__(
@@ -92,10 +95,9 @@ class ECConv(nn.Module):
         algorithm: str | None = None,
     ) -> None:
         super().__init__()
-        check_reduction(reduce)
         self.d_in, self.d_target = (d_in, d_in) if isinstance(d_in, int) else d_in
         _check_diagonal(diagonal, self.d_in, d_out)
-        self.d_out, self.reduce, self.diagonal = d_out, reduce, diagonal
+        self.d_out, self.reduce, self.diagonal = d_out, find(reduce).name, diagonal
         self.low_memory, self.algorithm = low_memory, algorithm
         self.filters = filters
         self.bias = nn.Parameter(torch.zeros(d_out)) if bias else None
@@ -108,7 +110,7 @@ class ECConv(nn.Module):
         if last is not None and last.out_features != self._filter_size:
             raise ValueError(
                 f"a filter network for {self.d_in} to {d_out} channels must end in {self._filter_size} numbers: "
-                f"this one ends in {last.out_features}."
+                f"got one that ends in {last.out_features}."
             )
 
     def extra_repr(self) -> str:
@@ -121,13 +123,13 @@ class ECConv(nn.Module):
         edge_attr: Float[Tensor, "m s"] | None = None,
         size: tuple[int, int] | None = None,
     ) -> Float[Tensor, "n d_out"]:
-        """The convolved signal.
+        """Compute the signal $X^l$.
 
         Args:
             x: Signal on the vertices, or the signals of sources and targets of a bipartite graph.
             graph: A graph with labels, or PyG's `edge_index`: sources in the first row, targets in the second.
-            edge_attr: With `edge_index`: one label per edge.
-            size: With `edge_index` and a bipartite graph: numbers of sources and targets.
+            edge_attr: Labels of the edges of an `edge_index`.
+            size: Numbers of sources and targets of an `edge_index` between two sets of vertices.
         """
         source, target = x if isinstance(x, tuple) else (x, x)
         if not isinstance(graph, Graph):
@@ -143,29 +145,28 @@ class ECConv(nn.Module):
         if self.identity is not None and target is not None:
             if target.shape[0] != out.shape[0]:
                 raise ValueError(
-                    f"an identity connection adds the signal of the {out.shape[0]} targets: got {target.shape[0]}. "
-                    "For a bipartite graph call the layer with (x_source, x_target)."
+                    f"an identity connection needs a signal on the {out.shape[0]} targets: got {target.shape[0]} rows. "
+                    "For a bipartite graph, call the layer with (x_source, x_target)."
                 )
             out = out + self.identity(target)
         return out
 
     def plan(self, graph: Graph) -> Plan:
-        """The algorithm for this graph, with multiply-adds and bytes, before anything runs."""
+        """Return the algorithm that is run on this graph, with its multiply-adds and bytes; nothing is computed."""
         return plan_for(graph, self._filters(), self.d_in, self.reduce, low_memory=self.low_memory)
 
     @classmethod
     def from_nnconv(cls, layer: NNConv, **options: Any) -> Self:
-        """The layer that computes what a PyG `NNConv` computes, with a copy of its parameters.
+        """Build the layer that computes the same as an `NNConv` of PyG, with a copy of its parameters.
 
         Args:
-            layer: A layer with aggregation "add", "sum", "mean" or "max", with or without root weight and bias.
-            options: Further arguments of `ECConv`, such as `low_memory=True`.
+            layer: A layer that aggregates by "add", "mean", "max" or another of ECConv's aggregations, with or without
+                root weight and bias.
+            options: Other arguments of `ECConv`, such as `low_memory=True`.
         """
-        reduce = {"add": "sum", "sum": "sum", "mean": "mean", "max": "max"}.get(str(layer.aggr))
-        if reduce is None:
-            raise ValueError(f"ECConv aggregates by add, mean or max: this NNConv has aggr={layer.aggr!r}.")
+        reduce = find_pyg(str(layer.aggr)).name
         if layer.flow != "source_to_target":
-            raise ValueError(f"ECConv sums over the edges into a vertex: this NNConv has flow={layer.flow!r}.")
+            raise ValueError(f"ECConv aggregates over the edges into a vertex: this NNConv has flow={layer.flow!r}.")
         d_in = layer.in_channels
         d_source = d_in if isinstance(d_in, int) else d_in[0]
         filters = _from_nnconv_filters(layer.nn, d_source, layer.out_channels)
@@ -196,7 +197,7 @@ class ECConv(nn.Module):
         if theta.shape != (labels.shape[0], self._filter_size):
             raise ValueError(
                 f"a filter network for {self.d_in} to {self.d_out} channels must give {self._filter_size} numbers per "
-                f"label: this one gave {tuple(theta.shape)} for {labels.shape[0]} labels."
+                f"label: got {tuple(theta.shape)} for {labels.shape[0]} labels."
             )
         return theta if self.diagonal else theta.view(-1, self.d_out, self.d_in)
 
@@ -231,56 +232,56 @@ class ECConv(nn.Module):
             )
         labels = graph.labels.values
         if x.device != graph.source.device:
-            raise ValueError(f"signal and graph must be on one device: got {x.device} and {graph.source.device}.")
+            raise ValueError(f"signal and graph must be on the same device: got {x.device} and {graph.source.device}.")
         first = next((part for part in self.filters.modules() if isinstance(part, nn.Linear)), None)
         if first is None:
             return
         if labels.shape[1] != first.in_features:
             raise ValueError(
-                f"the filter network takes labels of {first.in_features} numbers: got labels of {labels.shape[1]}."
+                f"the filter network takes labels of width {first.in_features}: got labels of width {labels.shape[1]}."
             )
         if not torch.is_autocast_enabled(x.device.type):
-            for what, found in (("signal", x.dtype), ("labels", labels.dtype)):
-                if found != first.weight.dtype:
+            for name, dtype in (("signal", x.dtype), ("labels", labels.dtype)):
+                if dtype != first.weight.dtype:
                     raise ValueError(
-                        f"{what} and parameters must have one precision: got {found} and {first.weight.dtype}. "
-                        "Convert the one with .to(...), for a graph too, or the layer."
+                        f"{name} and parameters must have the same precision: got {dtype} and {first.weight.dtype}. "
+                        "Convert the signal, the graph or the layer with .to(...)."
                     )
 
 
 def _check_diagonal(diagonal: bool, d_in: int, d_out: int) -> None:
     if diagonal and d_in != d_out:
-        raise ValueError(f"diagonal filters keep the width of the signal: got {d_in} to {d_out} channels.")
+        raise ValueError(f"diagonal filters cannot change the width of the signal: got {d_in} to {d_out} channels.")
 
 
 def _flat(network: nn.Module) -> list[nn.Module]:
-    """The layers of nested sequences, in order."""
+    """Return the layers of nested sequences, in order."""
     if isinstance(network, nn.Sequential) and type(network).forward is nn.Sequential.forward and not _hooked(network):
         return [layer for part in network for layer in _flat(part)]
     return [network]
 
 
 def _last_linear(network: nn.Module) -> nn.Linear | None:
-    """The last layer of a network if it is linear."""
+    """Return the last layer of a network if it is linear."""
     last = _flat(network)[-1] if _flat(network) else None
     linear = isinstance(last, nn.Linear) and type(last).forward is nn.Linear.forward and not _hooked(last)
     return last if linear else None  # type: ignore[return-value]
 
 
 def _hooked(layer: nn.Module) -> bool:
-    """Whether calling the layer does more than its `forward`, as the older weight norm does."""
+    """Return whether calling the layer runs more than its `forward`: the older weight norm is a hook."""
     return bool(layer._forward_hooks or layer._forward_pre_hooks)
 
 
 def _hidden(network: nn.Module, labels: Float[Tensor, "e s"]) -> Float[Tensor, "e k"]:
-    """What enters the last layer of F."""
+    """Return the activations that enter the last layer of F."""
     for layer in _flat(network)[:-1]:
         labels = layer(labels)
     return labels
 
 
 def _perceptron(network: nn.Module) -> Layers | None:
-    """Weights and biases of the layers before the last, if they are linear maps with bias, each with a ReLU."""
+    """Return weights and biases of the layers before the last, if they are linear with bias, each with a ReLU."""
     layers = _flat(network)[:-1]
     linear = [layer for layer in layers[::2] if type(layer) is nn.Linear and layer.bias is not None]
     relu = [layer for layer in layers[1::2] if type(layer) is nn.ReLU]
@@ -291,7 +292,7 @@ def _perceptron(network: nn.Module) -> Layers | None:
 
 
 class _Transposed(nn.Module):
-    """Filters that come column by column, put row by row."""
+    """A filter network whose filters are laid out column by column, with its output transposed."""
 
     def __init__(self, network: nn.Module, d_in: int, d_out: int) -> None:
         super().__init__()
@@ -302,10 +303,10 @@ class _Transposed(nn.Module):
 
 
 def _from_nnconv_filters(network: nn.Module, d_in: int, d_out: int) -> nn.Module:
-    """A copy of a filter network of PyG, whose filters are (d_in, d_out), as one whose filters are (d_out, d_in)."""
+    """Return a copy of a filter network of PyG, with filters of (d_in, d_out) transposed to (d_out, d_in)."""
     network = deepcopy(network)
     last = _last_linear(network)
-    # A parametrised layer, such as one of spectral norm, has more to it than a weight and a bias.
+    # The weight of a parametrised layer, as with spectral norm, cannot be transposed in place.
     if type(last) is not nn.Linear or last.out_features != d_in * d_out:
         return _Transposed(network, d_in, d_out)
     with torch.no_grad():
@@ -322,10 +323,10 @@ def _from_edge_index(
     edge_attr: Float[Tensor, "m s"] | None,
     size: tuple[int, int] | None,
 ) -> Graph:
-    """PyG's way to give a graph."""
+    """Build a graph from the arguments of a layer of PyG."""
     if not isinstance(edge_index, Tensor) or edge_index.dim() != 2 or edge_index.shape[0] != 2:
-        found = tuple(edge_index.shape) if isinstance(edge_index, Tensor) else type(edge_index).__name__
-        raise ValueError(f"edges are a Graph or an edge_index of shape (2, edges): got {found}.")
+        shape = tuple(edge_index.shape) if isinstance(edge_index, Tensor) else type(edge_index).__name__
+        raise ValueError(f"the edges must be a Graph or an edge_index of shape (2, edges): got {shape}.")
     if edge_attr is None:
         raise ValueError("edge-conditioned convolution needs labels: pass edge_attr, one row per edge.")
     n_src, n = source.shape[0], (source if target is None else target).shape[0]
@@ -336,7 +337,7 @@ def _from_edge_index(
 
 
 def _compact(edge_attr: Float[Tensor, "m s"]) -> Labels:
-    """Labels per edge; distinct ones with an index if they are one-hot, as bond types usually are."""
+    """Return the labels, as distinct values with an index if they are one-hot, as bond types usually are."""
     labels = Labels(edge_attr)
     if edge_attr.device.type != "cpu" or edge_attr.requires_grad or torch.compiler.is_compiling():
         return labels

@@ -1,4 +1,4 @@
-"""From the paper's notation to a network: convolutions, poolings and fully connected layers (Section 3.3)."""
+"""Networks built from the paper's notation: convolutions, poolings and fully connected layers (Section 3.3)."""
 
 from __future__ import annotations
 
@@ -29,32 +29,41 @@ _POOLINGS: dict[type, type[nn.Module]] = {
 
 
 class Convolution(nn.Module):
-    """C(c): ECC, affine batch normalisation, ReLU, and dropout where the paper has it (Sections 4.1 and 4.3)."""
+    """C(c): edge-conditioned convolution, batch normalisation, ReLU, and dropout (Sections 4.1 and 4.3)."""
 
     def __init__(self, conv: ECConv, dropout: float) -> None:
         super().__init__()
         self.conv, self.norm, self.dropout = conv, nn.BatchNorm1d(conv.d_out), Dropout(dropout)
 
-    def forward(self, x: Tensor, pyramid: Pyramid, level: int) -> Tensor:
+    def forward(self, x: Tensor, pyramid: Pyramid, level: int, skips: Sequence[Tensor] = ()) -> Tensor:
         return self.dropout(torch.relu(self.norm(self.conv(x, pyramid.graphs[level]))))
 
 
+class RowWise(nn.ModuleList):
+    """Modules that map every row of the signal by itself: FC(c) with what follows it, and D(p)."""
+
+    def forward(self, x: Tensor, pyramid: Pyramid, level: int, skips: Sequence[Tensor] = ()) -> Tensor:
+        for module in self:
+            x = module(x)
+        return x
+
+
 class Network(nn.Module):
-    """A network for classifying graphs, or with V their vertices, built from the paper's notation.
+    """A network that classifies graphs, or with V their vertices, built from the paper's notation.
 
     Each C is followed by batch normalisation, ReLU and dropout; each FC but the last by batch normalisation and ReLU,
-    as in the authors' code. Where no global pooling stands before the first FC, the last convolution is strided: the
+    as in the authors' code. If there is no global pooling before the first FC, the last convolution is strided: the
     last graph of the pyramid has one target per sample (MNIST, Section 4.4).
 
     Args:
         architecture: The notation, "C(16)-C(32)-MP(0.25,0.5)-...-FC(14)".
         d0: Width of the input signal $X^0$.
-        s: Width of the edge labels, at each level if it differs (categorical at first, scalar after Kron reduction).
-        hidden: Hidden widths of the filter networks, `(16, 32)` for FC(16)-FC(32); none for a single layer.
-        identity: Identity connections (ECC-resnet); a strided convolution has none.
-        degree_factor: Learned normalisation by degree (ECC-Z).
-        dropout: Probability after each convolution.
-        low_memory: See `ECConv`.
+        s: Width of the edge labels; one per level if it differs (categorical at first, scalar after Kron reduction).
+        hidden: Hidden widths of the filter networks, `(16, 32)` for FC(16)-FC(32); empty for a single layer.
+        identity: Whether convolutions have identity connections (ECC-resnet); a strided convolution has none.
+        degree_factor: Whether to learn a normalisation by degree (ECC-Z).
+        dropout: Probability of dropout after each convolution.
+        low_memory: Whether to keep nothing of the size of the edges; see `ECConv`.
     """
 
     def __init__(
@@ -74,11 +83,12 @@ class Network(nn.Module):
         label_widths = [s] * self.architecture.resolutions if isinstance(s, int) else list(s)
         if len(label_widths) != self.architecture.resolutions:
             raise ValueError(
-                f"labels need a width at each of the {self.architecture.resolutions} levels: got {label_widths}."
+                f"s must be one width, or a width at each of the {self.architecture.resolutions} levels: "
+                f"got {label_widths}."
             )
         last = {kind: self._last(kind) for kind in (C, FC)}
         self.layers = nn.ModuleList()
-        width, skipped = d0, 0  # skipped: width of all signals that unpooling puts beside that of the last level
+        width, skipped = d0, 0  # skipped: total width of the signals that unpooling adds to the last one
         for position, (layer, level) in enumerate(zip(self.architecture, self.architecture.levels, strict=True)):
             match layer:
                 case C(d_out):
@@ -96,40 +106,27 @@ class Network(nn.Module):
                 case FC(d_out):
                     linear = nn.Linear(width, d_out)
                     after = [] if position == last[FC] else [nn.BatchNorm1d(d_out), nn.ReLU()]
-                    self.layers.append(nn.Sequential(linear, *after))
+                    self.layers.append(RowWise([linear, *after]))
                     width = d_out
                 case D(p):
-                    self.layers.append(Dropout(p))
-                case Pooling():
-                    skipped += width
-                    self.layers.append(_POOLINGS[type(layer)]())
-                case GlobalPooling():
+                    self.layers.append(RowWise([Dropout(p)]))
+                case Pooling() | GlobalPooling():
+                    skipped += width  # no V follows a global pooling
                     self.layers.append(_POOLINGS[type(layer)]())
                 case V():
                     self.layers.append(Unpooling())
                     width += skipped
 
     def forward(self, x: Float[Tensor, "n d0"], pyramid: Pyramid) -> Float[Tensor, "b classes"]:
-        """The scores of the classes for each sample of a batch; with V, for each vertex of level 0."""
+        """Return the scores of the classes for each sample of a batch; with V, for each vertex of level 0."""
         if len(pyramid) != self.architecture.resolutions:
             raise ValueError(
-                f"this network works on {self.architecture.resolutions} levels of graphs: "
-                f"the pyramid has {len(pyramid)}."
+                f"this network needs a pyramid of {self.architecture.resolutions} levels: got {len(pyramid)} levels."
             )
-        skips = []  # the signal of each level before its pooling
-        for module, level in zip(self.layers, self.architecture.levels, strict=True):
-            match module:
-                case Convolution():
-                    x = module(x, pyramid, level)
-                case MaxPooling() | AveragePooling():
-                    skips.append(x)
-                    x = module(x, pyramid.pool_maps[level], pyramid.graphs[level + 1].num_sources)
-                case GlobalAveragePooling() | GlobalMaxPooling():
-                    x = module(x, pyramid.graphs[-1])
-                case Unpooling():
-                    x = module(x, skips, pyramid.pool_maps)
-                case _:
-                    x = module(x)
+        skips: tuple[Tensor, ...] = ()  # the last signal of each level so far
+        for layer, level in zip(self.layers, self.architecture.levels, strict=True):
+            skips = (*skips[:level], x)
+            x = layer(x, pyramid, level, skips)
         return x
 
     def _last(self, kind: type) -> int:

@@ -1,10 +1,10 @@
-"""Several processes that train as one: each has a share of every batch, and all see the whole (torchrun)."""
+"""Data-parallel training under torchrun: processes share each batch, and take the steps that one process would."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import torch
@@ -16,17 +16,17 @@ from edgecond.nn.dropout import dropout_mask
 
 
 def ranks() -> int:
-    """How many processes train together."""
+    """Return the number of processes that train together."""
     return dist.get_world_size() if dist.is_initialized() else 1
 
 
 def rank() -> int:
-    """The number of this process; 0 is the one that writes."""
+    """Return the number of this process; process 0 writes all files."""
     return dist.get_rank() if dist.is_initialized() else 0
 
 
 def device() -> torch.device:
-    """Where this process computes: its own GPU if there is one."""
+    """Return the device of this process: its own GPU if there is one."""
     if torch.cuda.is_available():
         return torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")))
     return torch.device("cpu")
@@ -34,20 +34,27 @@ def device() -> torch.device:
 
 @contextmanager
 def processes() -> Iterator[None]:
-    """Join the processes that `torchrun` started; nothing to do where it did not."""
+    """Connect the processes that torchrun started; do nothing without torchrun.
+
+    A process that finishes waits for the others before it disconnects: gloo may abort a process whose peer leaves while
+    it communicates. One that fails leaves at once, and torchrun ends the others.
+    """
     if int(os.environ.get("WORLD_SIZE", "1")) == 1 or dist.is_initialized():
         yield
         return
     dist.init_process_group("nccl" if device().type == "cuda" else "gloo")
     try:
         yield
+        if dist.get_backend() == "gloo":  # NCCL would end a process that waits ten minutes, while process 0 tests
+            with suppress(RuntimeError):  # it waited half an hour: nobody needs it any more
+                dist.barrier()
     finally:
         dist.destroy_process_group()
 
 
 @contextmanager
 def first_alone() -> Iterator[None]:
-    """What process 0 does first and the others after it."""
+    """Run a block in process 0 first, and then in the others."""
     if ranks() > 1 and rank() > 0:
         dist.barrier()
     yield
@@ -56,19 +63,19 @@ def first_alone() -> Iterator[None]:
 
 
 def total(values: Tensor) -> Tensor:
-    """The sum over all processes; gradients flow back to each."""
+    """Return the sum over all processes; gradients flow back to each."""
     return _Total.apply(values) if ranks() > 1 else values
 
 
 def agreed(yes: bool) -> bool:
-    """Whether all processes say yes."""
+    """Return whether all processes agree."""
     return int(total(torch.tensor(int(yes), device=device()))) == ranks()
 
 
 def joined(network: nn.Module) -> nn.Module:
-    """The network as one of several that see a whole batch: the layers that mix samples are exchanged, in place.
+    """Return the network for data-parallel training, in which the gradient of a parameter is the mean over processes.
 
-    The gradient of a parameter is the mean over the processes.
+    Layers that mix samples are replaced, in place, by ones that see the whole batch.
     """
     if ranks() == 1:
         return network
@@ -96,7 +103,7 @@ class _Total(torch.autograd.Function):
 
 
 class _BatchNorm(nn.BatchNorm1d):
-    """Batch normalisation by mean and variance of the whole batch; torch's own is for GPUs alone."""
+    """Batch normalisation by mean and variance of the whole batch; torch's SyncBatchNorm needs GPUs."""
 
     def forward(self, input: Tensor) -> Tensor:
         if not self.training:
@@ -115,7 +122,7 @@ class _BatchNorm(nn.BatchNorm1d):
 
 
 class _Dropout(nn.Module):
-    """Dropout by the mask that one process would draw for the whole batch; the shares follow each other in it."""
+    """Dropout with the mask that one process would draw for the whole batch, in which the shares follow each other."""
 
     def __init__(self, p: float) -> None:
         super().__init__()

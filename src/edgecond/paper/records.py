@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from edgecond.files import write_whole
+from edgecond.files import write_atomic
 from edgecond.nn import kernels, parallel
 from edgecond.runs.model import versions
 from edgecond.runs.recipe import Recipe
@@ -53,7 +53,7 @@ def reproduce(
         "date": datetime.now(UTC).date().isoformat(),
         "data": trained.test.digest,
         **trained.model.preparation.about,
-        "recipe": hashlib.sha256(json.dumps(recipe.settings(), sort_keys=True).encode()).hexdigest()[:16],
+        "recipe": hashlib.sha256(json.dumps(trained.model.recipe.settings(), sort_keys=True).encode()).hexdigest()[:16],
         "threads": torch.get_num_threads(),
         "processes": parallel.ranks(),
         "device": parallel.device().type,
@@ -61,5 +61,5 @@ def reproduce(
         "versions": versions(),
         **(about or {}),
     }
-    write_whole(results / f"{name}.json", (json.dumps(record, indent=1, ensure_ascii=False) + "\n").encode())
+    write_atomic(results / f"{name}.json", (json.dumps(record, indent=1, ensure_ascii=False) + "\n").encode())
     return record

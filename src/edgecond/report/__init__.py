@@ -7,7 +7,7 @@ from pathlib import Path
 
 from edgecond.data import datasets
 from edgecond.data.kinds import LabelledExamples
-from edgecond.files import whole
+from edgecond.files import atomic_file
 from edgecond.report.contents import Contents
 from edgecond.report.page import plotly_script, ReportError
 from edgecond.runs.model import Model
@@ -32,7 +32,7 @@ def write(run: Path, out: Path | None = None, test: LabelledExamples | None = No
     if test is None:
         _, test = datasets.load(model.recipe.dataset, model.about.get("fold", 0), **model.recipe.options)
     file = out or run / FILE
-    with whole(file) as page:
+    with atomic_file(file) as page:
         page.write(Contents(model, epochs, test).html().encode())
     return file
 

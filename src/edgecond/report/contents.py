@@ -134,7 +134,7 @@ def _text(value: Any) -> str:
     """A setting in words."""
     match value:
         case Mapping():
-            return ", ".join(f"{name} {_text(part)}" for name, part in value.items()) or "none"
+            return ", ".join(f"{name} {_text(part)}" for name, part in value.items() if part is not None) or "none"
         case list() | tuple():
             return " ".join(map(_text, value)) or "none"
         case bool():

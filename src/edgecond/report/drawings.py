@@ -13,8 +13,7 @@ from numpy import ndarray as Array
 from edgecond.data.graphs import Graphs
 from edgecond.data.kinds.pictures import GraphPicture, MoleculePicture, Picture
 from edgecond.data.pyramid import Level, Levels
-from edgecond.graph import Cloud, Pyramid
-from edgecond.graph.mesh import Mesh
+from edgecond.graph import Cloud, Mesh, Pyramid
 from edgecond.report.figures import ACCENT, evenly, Figure, GREY, margin, numbers, Panel, plain, POINTS, SIGNAL
 from edgecond.report.figures import Picture as Svg
 from edgecond.report.layout import nearby, spread, undirected

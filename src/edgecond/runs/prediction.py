@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from edgecond.data.formats import ply as ply_format
 from edgecond.data.formats import read_points
 from edgecond.data.kinds import Batch, ReadOptions
 from edgecond.errors import DataError
-from edgecond.files import write_whole
+from edgecond.files import path_text, write_atomic
 from edgecond.nn.tasks import Outputs
 from edgecond.runs.model import Model, sample_settings
 
@@ -127,9 +126,4 @@ def _write_ply(model: Model, path: Path, outputs: Outputs, to: Path) -> None:
     table = dict(zip("xyz", read_points(path, count=None).positions.T, strict=True))
     table |= {"class": np.array(numbers)[outputs.argmax(1)], "probability": outputs.max(1)}
     legend = [f"class {number} is {name}" for number, name in zip(numbers, model.classes, strict=True)]
-    write_whole(to, ply_format.write(table, () if numbered else legend))
-
-
-def path_text(path: Path) -> str:
-    """Return a path as text; bytes that are not UTF-8 are written as their numbers."""
-    return os.fsencode(path).decode("utf-8", "backslashreplace")
+    write_atomic(to, ply_format.write(table, () if numbered else legend))

@@ -15,14 +15,14 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
-    model_validator,
     PlainSerializer,
     PositiveInt,
     ValidationError,
 )
 
-from edgecond.errors import meant, RecipeError
+from edgecond.errors import did_you_mean, RecipeError
 from edgecond.notation import Architecture
+from edgecond.runs.train import Train
 
 _FORMER_TASKS = {
     "classes": "classification",
@@ -51,13 +51,6 @@ def _task(value: Any) -> Any:
     return _FORMER_TASKS.get(value, value) if isinstance(value, str) else value
 
 
-def _renamed(content: Any, names: Mapping[str, str]) -> Any:
-    """Return a table with the present names of its settings, where the first model files had others."""
-    if not isinstance(content, Mapping):
-        return content
-    return {names.get(name, name): value for name, value in content.items()}
-
-
 Number = Annotated[float, BeforeValidator(_number)]
 
 
@@ -74,23 +67,6 @@ class Input(_Part):
     resolution: Number = Field(gt=0)
     radius: Number = Field(gt=0)
     edges: Literal["radius", "mesh"] = "radius"
-
-
-class Train(_Part):
-    """Stochastic gradient descent: see `edgecond.nn.training.Schedule`."""
-
-    epochs: int = Field(gt=0)
-    batch_size: int = Field(gt=0)
-    learning_rate: float = Field(gt=0)
-    drops: tuple[int, ...] = ()
-    momentum: float = Field(default=0.9, ge=0, lt=1)
-    weight_decay: float = Field(default=5e-4, ge=0)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _from_format_1(cls, content: Any) -> Any:
-        """Accept the names that model files and checkpoints had before."""
-        return _renamed(content, {"batch": "batch_size", "rate": "learning_rate"})
 
 
 class Augment(_Part):
@@ -219,7 +195,8 @@ def find(name: str) -> Recipe:
     """Return the row of a name."""
     rows = recipes()
     if name not in rows:
-        raise RecipeError(f"a row must be one of those that `edgecond list` shows: got {name!r}.{meant(name, rows)}")
+        suggestion = did_you_mean(name, rows, cutoff=0.3, list_known=False)
+        raise RecipeError(f"a row must be one of those that `edgecond list` shows: got {name!r}.{suggestion}")
     return rows[name]
 
 
@@ -227,19 +204,30 @@ def with_settings(recipe: Recipe, changes: Mapping[str, Any]) -> Recipe:
     """Return a recipe with other settings, by their names: `{"train.learning_rate": 0.05, "labels": "cartesian"}`."""
     content = recipe.settings()
     known = {name: (table, key) for name, table, key in _dotted(content)}
+    content["train"] |= recipe.train.following(
+        {name.removeprefix("train."): value for name, value in changes.items() if name.startswith("train.")}
+    )
     for name, value in changes.items():
         if name in ("name", "dataset", "task"):
             raise RecipeError(f"{name} follows from the data and cannot be set: got {value!r}. Leave it out.")
         if name not in known:
-            raise RecipeError(
-                f"a setting must be one of those that `edgecond show` lists: got {name!r}.{meant(name, known)}"
-            )
+            suggestion = did_you_mean(name, known, cutoff=0.3, list_known=False)
+            raise RecipeError(f"a setting must be one of those that `edgecond show` lists: got {name!r}.{suggestion}")
         table, key = known[name]
         table[key] = value
     try:
         return Recipe(paper=recipe.paper, **content) if changes else recipe
     except ValueError as error:
         raise RecipeError(f"the settings of {recipe.name} do not fit together: {first_error(error)}") from error
+
+
+def with_epochs(recipe: Recipe, epochs: int | None) -> Recipe:
+    """Return the recipe with another number of epochs, of which each learning rate keeps its share.
+
+    >>> with_epochs(find("sydney/ecc"), 50).train.drops  # 200 and 245 of 250
+    (40, 49)
+    """
+    return recipe if epochs is None else with_settings(recipe, {"train.epochs": epochs})
 
 
 def experiment(recipe: Recipe, changes: Mapping[str, Any]) -> Recipe:

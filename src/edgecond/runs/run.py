@@ -20,13 +20,15 @@ from edgecond.data.kinds import LabelledExamples
 from edgecond.data.preparation import no_progress, Progress
 from edgecond.data.samples import Batches
 from edgecond.errors import CheckpointError, EdgecondError
-from edgecond.files import write_whole
+from edgecond.files import write_atomic
 from edgecond.graph import Sample
 from edgecond.nn import parallel
 from edgecond.nn.checkpoint import load_checkpoint, save_checkpoint
-from edgecond.nn.training import Schedule, Step, Training
+from edgecond.nn.schedules import Schedule
+from edgecond.nn.training import Step, Training
 from edgecond.runs.model import FILE, Model
-from edgecond.runs.recipe import Recipe
+from edgecond.runs.recipe import Recipe, with_epochs
+from edgecond.runs.train import SCHEDULE_SETTINGS, Train
 
 SAVE_EVERY = 60.0  # seconds between checkpoints within a run
 KEPT = ("settings", "seconds", "history", "sums")  # of a run, in its checkpoint
@@ -108,8 +110,14 @@ class Run:
         assert self.directory is not None
         return self.directory / "checkpoint.safetensors"
 
-    def resume(self) -> None:
-        """Continue from the checkpoint, if there is one."""
+    def resume(self, batches: int) -> None:
+        """Resume from the checkpoint, if there is one.
+
+        The settings must be the same. The schedule may be another, if its learning rates so far are the same.
+
+        Args:
+            batches: Number of batches per epoch.
+        """
         try:
             if not self.checkpoint.exists():
                 return
@@ -121,17 +129,24 @@ class Run:
                 f"{self.checkpoint} must be the checkpoint of a run: it lacks {', '.join(missing)}. "
                 "Name another directory, or start again with --restart."
             )
-        if (held := _completed(about["settings"])) != self.settings:
-            differs = _difference(held, self.settings)
+        held = _completed(about["settings"])
+        differs = _difference(*map(_apart_from_schedule, (held, self.settings)))
+        if differs or (before := _schedule(held)) is None:
             raise CheckpointError(
-                f"{self.directory} must hold a run with the same settings: it differs in {differs}. "
+                f"{self.directory} must hold a run with the same settings: it differs in {differs or 'the schedule'}. "
                 "Name another directory, or start again with --restart."
             )
-        position, epochs = about["position"], self.training.schedule.epochs
+        position, schedule, epochs = about["position"], self.training.schedule, self.training.schedule.epochs
         if (begun := position["epoch"] + (position["batch"] > 0)) > epochs:
             raise CheckpointError(
                 f"{self.directory} must hold a run of at most {epochs} epochs: it has begun epoch {begun}. "
                 "Ask for as many, name another directory, or start again with --restart."
+            )
+        if not schedule.agrees_with(before, position["epoch"], position["batch"], batches):
+            raise CheckpointError(
+                f"{self.directory} must hold a run whose learning rates so far are those of the schedule asked for: it "
+                f"has begun epoch {begun} with {before.description}, and {epochs} epochs have {schedule.description}. "
+                "Ask for the former epochs and schedule, name another directory, or start again with --restart."
             )
         self.training.restore(tensors, position)
         self.seconds, self.sums = about["seconds"], about["sums"]
@@ -142,7 +157,7 @@ class Run:
         start, saved = time.monotonic() - self.seconds, time.monotonic()
         self._log()
         for step in self.training.steps(batches):
-            new = (step.loss * step.count, step.figure, step.count)
+            new = (step.loss * step.count, step.metric, step.count)
             self.sums = [a + b for a, b in zip(self.sums, new, strict=True)]
             self.seconds = time.monotonic() - start
             if step.last:
@@ -152,6 +167,7 @@ class Run:
                 self.save()
                 saved = time.monotonic()
             if not go_on and not self.training.finished:
+                parallel.agreed(True)  # no process ends before the first has saved
                 where = f"saved in {self.directory}, the same command goes on" if self.directory else "nothing is kept"
                 raise Interrupted(f"stopped in epoch {step.epoch + 1}; {where}.")
 
@@ -165,7 +181,7 @@ class Run:
     def _end_epoch(self, step: Step) -> None:
         loss, metric, count = self.sums
         known = count or 1.0
-        means = {"loss": loss / known, self.training.objective.training_metric: metric / known}
+        means = {"loss": loss / known, self.training.task.training_metric: metric / known}
         about = {"learning_rate": step.learning_rate, "seconds": round(self.seconds, 1)}
         self.history.append({"epoch": step.epoch + 1, **means, **about})
         self.sums = [0.0, 0.0, 0.0]
@@ -175,7 +191,7 @@ class Run:
         """Write a line of JSON for each epoch so far."""
         lines = "".join(json.dumps(epoch) + "\n" for epoch in self.history)
         if self.directory is not None and parallel.rank() == 0:
-            write_whole(self.directory / "log.jsonl", lines.encode())
+            write_atomic(self.directory / "log.jsonl", lines.encode())
 
 
 def with_present_names(history: list[Any]) -> list[Any]:
@@ -224,7 +240,7 @@ def train(
         fold: The test fold, from 0.
         seed: Random seed.
         directory: Directory of checkpoint, log and model; none to keep nothing, not even the pyramids of graphs.
-        epochs: Number of epochs instead of the recipe's.
+        epochs: Number of epochs instead of the recipe's; each learning rate keeps its share of them.
         workers: Number of processes that build batches ahead.
         restart: Start from the beginning, whatever is in the directory.
         observe: Called after every step; the run stops, saved, when it returns False.
@@ -232,19 +248,21 @@ def train(
         parts: Training set and test set instead of those that the recipe names.
         device: Device of the network; a GPU if there is one by default.
     """
+    recipe = with_epochs(recipe, epochs)
     examples, test = parts or datasets.load(recipe.dataset, fold, **recipe.options)
     with parallel.first_alone():  # pyramids of graphs are computed once, and then read from the cache
         model = Model.new(recipe, examples, seed, progress, transient=directory is None)
     model.network.to(device or parallel.device())
     batches = model.batches(examples, seed, (parallel.rank(), parallel.ranks()))
-    how = recipe.train
-    schedule = Schedule(
-        epochs or how.epochs, how.learning_rate, how.drops, momentum=how.momentum, weight_decay=how.weight_decay
-    )
+    schedule, optimizer = recipe.train.make_schedule(), recipe.train.make_optimizer()
     made_of = {"recipe": recipe.settings(), "data": examples.digest, "fold": fold, "seed": seed}
-    run = Run(directory, made_of, Training(model.network, schedule, seed, objective=model.task))
+    run = Run(
+        directory,
+        made_of,
+        Training(model.network, schedule, seed, task=model.task, optimizer=optimizer),
+    )
     if directory is not None and not restart:
-        run.resume()
+        run.resume(len(batches))
     run.learn(Ahead(batches, workers), observe)
     model.about.update(fold=fold, epochs=schedule.epochs)
     if directory is not None and parallel.rank() == 0:
@@ -256,8 +274,25 @@ def _completed(held: dict[str, Any]) -> dict[str, Any]:
     """Return the settings of a checkpoint, with defaults for those that are newer than it."""
     try:
         return {**held, "recipe": Recipe.model_validate({**held["recipe"], "paper": ()}).settings()}
-    except (KeyError, TypeError, ValidationError):  # not the settings of any version: the difference shows it
+    except (KeyError, TypeError, ValidationError):  # not the settings of any version: the difference tells
         return held
+
+
+def _apart_from_schedule(made_of: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings of a run without those of its schedule."""
+    try:
+        train = {name: value for name, value in made_of["recipe"]["train"].items() if name not in SCHEDULE_SETTINGS}
+        return {**made_of, "recipe": {**made_of["recipe"], "train": train}}
+    except (KeyError, TypeError, AttributeError):  # not the settings of any version
+        return made_of
+
+
+def _schedule(made_of: dict[str, Any]) -> Schedule | None:
+    """Return the schedule that a run had; None if its settings are not those of any."""
+    try:
+        return Train.model_validate(made_of["recipe"]["train"]).make_schedule()
+    except (KeyError, TypeError, ValidationError):
+        return None
 
 
 def _difference(one: dict[str, Any], other: dict[str, Any]) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 from edgecond.data.kinds import LabelledExamples, ReadOptions, Split
 from edgecond.errors import DataError
-from edgecond.files import write_whole
+from edgecond.files import write_atomic
 from edgecond.runs.model import kind_for, Model, shown
 from edgecond.runs.recipe import Recipe
 from edgecond.runs.user_data import Dataset, read_split
@@ -61,7 +61,7 @@ class Source:
             "fold": split.fold,
             "seed": split.seed,
         }
-        write_whole(run / FILE, json.dumps(content).encode())
+        write_atomic(run / FILE, json.dumps(content).encode())
 
     @staticmethod
     def load(run: Path) -> Source:

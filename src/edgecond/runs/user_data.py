@@ -11,7 +11,7 @@ from edgecond.data.kinds import Kind, kind_of_path, LabelledExamples, ReadOption
 from edgecond.errors import DataError
 from edgecond.nn import tasks
 from edgecond.nn.tasks import Task
-from edgecond.runs.recipe import find, Recipe, with_settings
+from edgecond.runs.recipe import find, Recipe, with_epochs, with_settings
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +71,7 @@ def read_split(
         )
     recipe = recipe_for(kind, task, data)
     notes = [*data.notes, kind.settings_note(recipe.dotted()), f"task: {task.name}"]
-    recipe = with_settings(of_length(recipe, epochs), settings or {})
+    recipe = with_settings(with_epochs(recipe, epochs), settings or {})
     notes += [f"{len(train)} training examples, {len(test)} test examples", *training_notes(recipe)]
     return Dataset(
         recipe, data.examples.take(train.tolist()), data.examples.take(test.tolist()), tuple(filter(None, notes))
@@ -80,11 +80,7 @@ def read_split(
 
 def training_notes(recipe: Recipe) -> list[str]:
     """Return how a recipe trains, in sentences."""
-    train = recipe.train
-    notes = [
-        f"network: {recipe.network}",
-        f"{train.epochs} epochs, batch size {train.batch_size}, learning rate {train.learning_rate:g}",
-    ]
+    notes = [f"network: {recipe.network}", recipe.train.description]
     return [*notes, "rare classes count as much as frequent ones"] if recipe.balanced else notes
 
 
@@ -103,15 +99,6 @@ def recipe_for(kind: Kind, task: type[Task], data: UserData) -> Recipe:
     )
     fitting = kind.settings(examples, row.dotted(), data.dataset, data.per_vertex)
     return with_settings(base, fitting | task.settings(examples.ys.numpy()))
-
-
-def of_length(recipe: Recipe, epochs: int | None) -> Recipe:
-    """Return a recipe with another number of epochs, of which each learning rate has its share."""
-    if epochs is None:
-        return recipe
-    changed = with_settings(recipe, {"train.epochs": epochs})
-    drops = tuple(drop * changed.train.epochs // recipe.train.epochs for drop in recipe.train.drops)
-    return changed.model_copy(update={"train": changed.train.model_copy(update={"drops": drops})})
 
 
 def _task(data: UserData, path: Path) -> type[Task]:

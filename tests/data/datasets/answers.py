@@ -1,4 +1,4 @@
-"""What a network that is not there answers, and what is left in a folder afterwards."""
+"""Responses of a simulated server, and the contents of a folder."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 class Answer(io.BytesIO):
-    """Some bytes, and how many of them the server promises."""
+    """Bytes that a server sends, and the number of bytes that it announces."""
 
     def __init__(self, data: bytes, length: int | None = None) -> None:
         super().__init__(data)
@@ -18,5 +18,5 @@ class Answer(io.BytesIO):
 
 
 def everything(folder: Path) -> set[str]:
-    """Names of all that is in a folder."""
+    """Return the relative paths of all files and folders in a folder."""
     return {str(path.relative_to(folder)) for path in folder.rglob("*")}

@@ -1,4 +1,4 @@
-"""Scikit-learn's digits as clouds that the MNIST network can see."""
+"""The digits of scikit-learn become clouds that suit the MNIST network."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from edgecond.data.datasets import load
 
 
 def test_every_digit_is_tested_in_exactly_one_fold():
-    """1,797 digits; the images are put back together from the clouds and compared with scikit-learn's as a set."""
+    """The images of all 1,797 digits, rebuilt from the clouds, are those of scikit-learn as a set."""
     tests = [load("digits", fold)[1] for fold in range(5)]
 
-    found = np.concatenate([np.stack([cloud.signal[:, 0].numpy() * 16 for cloud, _ in part]) for part in tests])
+    images = np.concatenate([np.stack([cloud.signal[:, 0].numpy() * 16 for cloud, _ in part]) for part in tests])
     expected = load_digits().data
-    assert found.shape == (1797, 64)
-    assert sorted(map(tuple, found.astype(int))) == sorted(map(tuple, expected.astype(int)))
+    assert images.shape == (1797, 64)
+    assert sorted(map(tuple, images.astype(int))) == sorted(map(tuple, expected.astype(int)))
 
 
 def test_training_and_test_digits_are_stratified():
-    """A fifth of each class, rounded, is tested."""
+    """Arithmetic: the test set has a fifth of each class, rounded up or down."""
     for fold in range(5):
         train, test = load("digits", fold)
         assert len(train) + len(test) == 1797
@@ -29,8 +29,8 @@ def test_training_and_test_digits_are_stratified():
         assert ((test.ys.bincount() - counts / 5).abs() < 1).all()
 
 
-def test_pixels_keep_their_places():
-    """The first digit is a 0, and its image that of scikit-learn; y counts rows and x columns, two units apart."""
+def test_the_position_of_a_pixel_is_its_column_and_row():
+    """Scikit-learn's image of the first digit, a 0; x is the column and y the row, with a spacing of 2."""
     image = torch.tensor(load_digits().images[0] / 16)
     _, test = load("digits", 0)
     cloud, y = test[0]
@@ -42,8 +42,8 @@ def test_pixels_keep_their_places():
 
 
 @pytest.mark.parametrize(("spacing", "neighbours"), [(2.0, 9), (3.5, 1)])
-def test_the_first_radius_of_the_mnist_network_reaches_the_diagonal(spacing: float, neighbours: int):
-    """Section 4.4: ρ = 2.9. Eight neighbours and the pixel itself; at the size of MNIST's images, itself alone."""
+def test_the_first_radius_of_the_mnist_network_includes_diagonal_neighbours(spacing: float, neighbours: int):
+    """Section 4.4: ρ = 2.9 gives eight neighbours and the pixel itself; at the size of MNIST's images, itself alone."""
     cloud = load("digits", spacing=spacing)[0].clouds[0]
 
     within = (torch.cdist(cloud.positions, cloud.positions) <= 2.9).sum(1)

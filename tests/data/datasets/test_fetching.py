@@ -1,4 +1,4 @@
-"""Files are fetched over https, whole and checked, or nothing stays behind."""
+"""Files are downloaded over https and verified, or nothing is left behind."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def good(path: Path) -> None:
     sum_is(hashlib.sha256(b"good").hexdigest())(path)
 
 
-def test_a_download_appears_under_its_name_and_tells_its_progress(serve: Any, tmp_path: Path):
+def test_a_download_appears_under_its_name_and_reports_its_progress(serve: Any, tmp_path: Path):
     asked, steps = serve(Answer(b"good", 4)), []
 
     download(URL, tmp_path / "new/data.bin", check=good, most=4, progress=lambda *step: steps.append(step))
@@ -37,14 +37,14 @@ def test_a_download_appears_under_its_name_and_tells_its_progress(serve: Any, tm
     assert (asked, steps) == ([URL], [(4, 4)])
 
 
-def test_a_wrong_sum_is_a_sentence_and_nothing_is_kept(serve: Any, tmp_path: Path):
+def test_a_file_with_a_wrong_sum_is_an_error_and_discarded(serve: Any, tmp_path: Path):
     """Sums by hashlib."""
     serve(Answer(b"evil"))
-    found, expected = (hashlib.sha256(data).hexdigest() for data in (b"evil", b"good"))
+    actual, expected = (hashlib.sha256(data).hexdigest() for data in (b"evil", b"good"))
 
     with refused(
-        f"{URL} served another file than expected, which was not kept: "
-        f"data.bin has the SHA-256 sum {found} instead of {expected}.",
+        f"{URL} did not serve the expected file, so it was discarded: "
+        f"data.bin must have the SHA-256 sum {expected}: found {actual}.",
         DataError,
     ):
         download(URL, tmp_path / "data.bin", check=good, most=100)
@@ -53,10 +53,10 @@ def test_a_wrong_sum_is_a_sentence_and_nothing_is_kept(serve: Any, tmp_path: Pat
 
 
 @pytest.mark.parametrize("length", [None, 200], ids=["unannounced", "announced"])
-def test_a_download_has_a_cap(serve: Any, tmp_path: Path, length: int | None):
+def test_a_download_that_exceeds_its_limit_is_an_error_and_discarded(serve: Any, tmp_path: Path, length: int | None):
     serve(Answer(bytes(200), length))
 
-    with refused(f"{URL} serves more than the 100 bytes that data.bin may have.", DataError):
+    with pytest.raises(DataError, match=rf"^{URL} must serve at most 100 bytes for data\.bin"):
         download(URL, tmp_path / "data.bin", check=good, most=100)
 
     assert not everything(tmp_path)
@@ -65,17 +65,17 @@ def test_a_download_has_a_cap(serve: Any, tmp_path: Path, length: int | None):
 FAILURES = {
     "no network": (urllib.error.URLError("Name or service not known"), "Name or service not known"),
     "not found": (urllib.error.HTTPError(URL, 404, "Not Found", Message(), None), "Not Found"),
-    "silence": (TimeoutError("timed out"), "timed out"),
-    "cut": (Answer(b"go", 4), "the connection ended after 2 of 4 bytes"),
+    "timeout": (TimeoutError("timed out"), "timed out"),
+    "cut short": (Answer(b"go", 4), "the connection ended after 2 of 4 bytes"),
 }
 
 
 @pytest.mark.parametrize(("answer", "reason"), FAILURES.values(), ids=FAILURES)
-def test_a_network_that_fails_is_a_sentence_and_nothing_is_kept(serve: Any, tmp_path: Path, answer: Any, reason: str):
+def test_a_network_failure_is_an_error_that_says_what_to_do(serve: Any, tmp_path: Path, answer: Any, reason: str):
     serve(answer)
 
     with refused(
-        f"{URL} could not be fetched: {reason}. Check the network, or put the file at {tmp_path / 'data.bin'}.",
+        f"{URL} could not be downloaded: {reason}. Check the network, or put the file at {tmp_path / 'data.bin'}.",
         DataError,
     ):
         download(URL, tmp_path / "data.bin", check=good, most=100)
@@ -83,8 +83,8 @@ def test_a_network_that_fails_is_a_sentence_and_nothing_is_kept(serve: Any, tmp_
     assert not everything(tmp_path)
 
 
-def test_an_interrupted_download_leaves_nothing(serve: Any, tmp_path: Path):
-    """Ctrl-C is no Exception, and still cleans up."""
+def test_an_interrupted_download_leaves_nothing_behind(serve: Any, tmp_path: Path):
+    """Ctrl-C raises KeyboardInterrupt, which is not an Exception."""
     serve(Answer(b"good"))
 
     def interrupt(*_: Any) -> None:
@@ -97,12 +97,12 @@ def test_an_interrupted_download_leaves_nothing(serve: Any, tmp_path: Path):
 
 
 @pytest.mark.parametrize("url", ["http://example.org/a", "file:///etc/passwd", "ftp://example.org/a"])
-def test_data_come_over_https_only(serve: Any, tmp_path: Path, url: str):
+def test_data_are_downloaded_over_https_only(serve: Any, tmp_path: Path, url: str):
     asked = serve(Answer(b"good"))
 
-    with refused(f"{url} is refused: data are fetched over https only.", DataError):
+    with refused(f"data are downloaded over https only: got {url}.", DataError):
         download(url, tmp_path / "data.bin", check=good, most=100)
-    with refused(f"{url} is refused: data are fetched over https only.", DataError):  # where https leads astray
+    with refused(f"data are downloaded over https only: got {url}.", DataError):  # by a redirect
         _fetching._HttpsOnly().redirect_request(urllib.request.Request(URL), None, 302, "Found", Message(), url)
 
     assert not asked
@@ -110,10 +110,10 @@ def test_data_come_over_https_only(serve: Any, tmp_path: Path, url: str):
 
 @pytest.mark.parametrize("place", ["mkdtemp", "fsync", "replace"])
 @pytest.mark.parametrize("failure", [errno.EROFS, errno.ENOSPC])
-def test_a_read_only_or_full_disk_is_a_sentence_and_leaves_nothing(
+def test_a_read_only_or_full_disk_is_an_error_and_nothing_is_left_behind(
     serve: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str, failure: int
 ):
-    """The disk fails at the first step, after the data, or at the last moment."""
+    """The disk fails at the first step, after the data are written, or at the last step."""
     serve(Answer(b"good"))
     reason = OSError(failure, {errno.EROFS: "Read-only file system", errno.ENOSPC: "No space left on device"}[failure])
 
@@ -133,7 +133,7 @@ def test_a_read_only_or_full_disk_is_a_sentence_and_leaves_nothing(
     assert not everything(tmp_path)
 
 
-def test_a_directory_that_is_a_file_is_a_sentence(serve: Any, tmp_path: Path):
+def test_a_file_in_place_of_the_directory_is_an_error(serve: Any, tmp_path: Path):
     serve(Answer(b"good"))
     (tmp_path / "mnist").write_text("a file")
 
@@ -141,7 +141,7 @@ def test_a_directory_that_is_a_file_is_a_sentence(serve: Any, tmp_path: Path):
         download(URL, tmp_path / "mnist/data.bin", check=good, most=100)
 
 
-def test_what_is_there_is_checked_and_not_fetched_again(serve: Any, folder: Path):
+def test_an_existing_file_is_verified_and_not_downloaded_again(serve: Any, folder: Path):
     asked = serve(Answer(b"good"))
     source = Source("data.bin", URL, good, most=100)
     place = folder / "toy"
@@ -153,12 +153,12 @@ def test_what_is_there_is_checked_and_not_fetched_again(serve: Any, folder: Path
     assert len(asked) == 1
 
 
-def test_a_wrong_file_that_is_there_is_left_to_its_owner(serve: Any, folder: Path):
+def test_an_existing_file_with_other_contents_is_an_error_and_not_overwritten(serve: Any, folder: Path):
     asked = serve(Answer(b"good"))
     (folder / "toy").mkdir()
     (folder / "toy/data.bin").write_bytes(b"mine")
 
-    with pytest.raises(DataError, match=r"toy/data.bin has the SHA-256 sum .* Remove it and fetch it again\.$"):
+    with pytest.raises(DataError, match=r"toy/data.bin must have the SHA-256 sum .* Remove it and fetch it again\.$"):
         _fetching.obtain("toy", [Source("data.bin", URL, good, most=100)])
 
     assert (folder / "toy/data.bin").read_bytes() == b"mine"

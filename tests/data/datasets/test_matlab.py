@@ -1,4 +1,4 @@
-"""MATLAB files of graphs become files in the TU format, with every label where it was."""
+"""MATLAB files of graphs are converted to the TU format with all their labels."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from tests.data.datasets.tiny import plain
 
 # A path 1-2-3 with a single and a double bond beside the isolated vertex 4; and one triple bond.
 NEIGHBOURS = [[[2], [1, 3], [2], []], [[2], [1]]]
-BESIDE = [[[1], [1, 2], [2], []], [[3], [3]]]  # the labels beside the neighbours, as NCI1 has them
-ROWS = [[[1, 2, 1], [2, 3, 2]], [[1, 2, 3]]]  # an edge per row with its label, as MUTAG has them
+BESIDE = [[[1], [1, 2], [2], []], [[3], [3]]]  # labels parallel to the neighbours, as in NCI1
+ROWS = [[[1, 2, 1], [2, 3, 2]], [[1, 2, 3]]]  # one row per edge with its label, as in MUTAG
 ATOMS = [[6, 7, 6, 8], [6, 6]]
 
 
 def any_file(path: Path) -> None:
-    """A check that all files pass."""
+    """Accept every file."""
 
 
 def cells(lists: list[list[int]]) -> np.ndarray:
-    found = np.empty((len(lists), 1), object)
-    found[:, 0] = [np.array([row], np.uint8).reshape(1, -1) for row in lists]
-    return found
+    column = np.empty((len(lists), 1), object)
+    column[:, 0] = [np.array([row], np.uint8).reshape(1, -1) for row in lists]
+    return column
 
 
 def write(path: Path, labels: list[Any]) -> Path:
@@ -40,10 +40,10 @@ def write(path: Path, labels: list[Any]) -> Path:
     return path
 
 
-@pytest.mark.parametrize("kind", ["beside the neighbours", "in rows"])
-def test_both_kinds_of_edge_labels_give_the_same_graphs(tmp_path: Path, kind: str):
-    """By hand, from the lists above: numbers from 1 become numbers from 0, edges go both ways."""
-    labels = [cells(rows) for rows in BESIDE] if kind != "in rows" else [np.array(rows, np.uint8) for rows in ROWS]
+@pytest.mark.parametrize("layout", ["beside the neighbours", "in rows"])
+def test_both_layouts_of_edge_labels_give_the_same_graphs(tmp_path: Path, layout: str):
+    """By hand, from the lists above: vertices are numbered from 0, and every edge has both directions."""
+    labels = [cells(rows) for rows in BESIDE] if layout != "in rows" else [np.array(rows, np.uint8) for rows in ROWS]
 
     rewrite(write(tmp_path / "a.mat", labels), tmp_path / "TINY.zip", check=any_file)
 
@@ -59,7 +59,7 @@ def test_both_kinds_of_edge_labels_give_the_same_graphs(tmp_path: Path, kind: st
     ]
 
 
-def test_edge_labels_can_be_numbered_from_0(tmp_path: Path):
+def test_edge_labels_can_be_renumbered_from_0(tmp_path: Path):
     codes = [np.array([[1, 2, 47], [2, 3, 135]], np.uint8), np.array([[1, 2, 50]], np.uint8)]
 
     rewrite(write(tmp_path / "a.mat", codes), tmp_path / "TINY.zip", check=any_file, renumber=True)
@@ -69,7 +69,7 @@ def test_edge_labels_can_be_numbered_from_0(tmp_path: Path):
     assert [graphs[number].edge_labels.tolist() for number in range(2)] == [[0, 0, 2, 2], [1, 1]]
 
 
-def test_another_file_is_a_sentence_and_nothing_is_written(tmp_path: Path):
+def test_a_file_that_is_not_matlab_is_an_error_and_nothing_is_written(tmp_path: Path):
     path = tmp_path / "a.mat"
     path.write_bytes(b"<html>not found</html>" * 20)
 

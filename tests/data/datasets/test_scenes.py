@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from scipy.spatial import cKDTree
 
 from edgecond.data.datasets import load
 from edgecond.errors import DataError
-from tests.sentences import refused
 
 
-def test_a_point_lies_on_the_shape_that_its_class_names():
-    """By the equation of a sphere of radius 1, about its own centre; a cube has no point nearer than its faces."""
+def test_a_point_lies_on_the_shape_of_its_class():
+    """By hand: points of a sphere are at distance 1 from its centre; points of a cube are between 1 and √3."""
     train, _ = load("scenes", train=20, test=0, noise=0, density=40)
     assert train.classes == ("sphere", "cube")
     counts = {"sphere": round(40 * 4 * np.pi), "cube": 40 * 24}
@@ -37,7 +37,7 @@ def test_a_point_lies_on_the_shape_that_its_class_names():
 
 
 def test_shapes_do_not_touch():
-    """By hand: centres are 3.2 apart, and a cube reaches at most √2 from its own."""
+    """By hand: centres are 3.2 apart, and a cube extends at most √2 from its centre."""
     train, _ = load("scenes", train=20, test=0, noise=0)
     mixed = [cloud for cloud, _ in (train[index] for index in range(20)) if len(cloud.y.unique()) == 2]
     assert mixed
@@ -59,6 +59,6 @@ def test_test_scenes_do_not_depend_on_the_number_of_training_scenes():
     assert all(one[i][0].positions.equal(two[i][0].positions) for i in range(2))
 
 
-def test_scenes_without_points_are_a_sentence():
-    with refused("scenes need a density above 0 and no negative noise: got 0 and 0.02.", DataError):
+def test_scenes_without_points_are_an_error():
+    with pytest.raises(DataError, match=r"positive density, .*: got density=0, noise=0\.02"):
         load("scenes", density=0)

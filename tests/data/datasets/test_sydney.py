@@ -20,7 +20,7 @@ from edgecond.errors import DataError
 from tests.sentences import refused
 
 FILE = "sydney/sydney-urban-objects-dataset.tar.gz"
-# Objects per class in fold 0 to 3, counted with `cut -d. -f1 folds/fold0.txt | uniq -c`; the classes' own order.
+# Objects per class in folds 0 to 3, counted with `cut -d. -f1 folds/fold0.txt | uniq -c`.
 COUNTS = {
     "4wd": (5, 6, 4, 6),
     "building": (5, 5, 5, 5),
@@ -40,7 +40,7 @@ COUNTS = {
 
 
 def record(x: float, y: float, z: float, intensity: int) -> bytes:
-    """A point as the README of the dataset lays it out: 34 bytes, little endian."""
+    """Encode a point as described in the README of the dataset: 34 bytes, little endian."""
     numbers = np.array([x, y, z, 0, 0], "<f4").tobytes()
     return np.int64(1).tobytes() + bytes([intensity, 7]) + numbers + np.int32(9).tobytes()
 
@@ -52,7 +52,7 @@ FILES = {f"folds/fold{k}.txt": f"car.{k}.10.bin\n".encode() for k in range(4)} |
 
 
 def write(folder: Path, **changes: bytes | None) -> Path:
-    """A tiny archive of the same layout, one car per fold, with some files replaced or left out."""
+    """Write a tiny archive of the same layout, with one car per fold and some files replaced or left out."""
     names = {name.split("/")[-1].replace(".", "_"): name for name in FILES}
     files = FILES | {names.get(key, f"objects/{key.replace('_', '.')}"): data for key, data in changes.items()}
     path = folder / FILE
@@ -78,16 +78,18 @@ def test_the_paper_has_588_objects_in_14_classes(real: Callable[[str], Path], lo
         assert not set(train.names) & set(test.names)
 
 
-def test_classes_are_spread_over_the_folds_as_published(real: Callable[[str], Path], load: Any):
+def test_the_folds_have_the_published_number_of_objects_per_class(real: Callable[[str], Path], load: Any):
     real(FILE)
     assert tuple(COUNTS) == sydney.CLASSES
     for fold in range(4):
-        found = Counter(test.classes[y] for test in [load("sydney", fold)[1]] for y in test.ys.tolist())
-        assert found == {name: counts[fold] for name, counts in COUNTS.items()}
+        _, test = load("sydney", fold)
+        assert Counter(test.classes[y] for y in test.ys.tolist()) == {
+            name: counts[fold] for name, counts in COUNTS.items()
+        }
 
 
-def test_a_binary_object_agrees_with_its_text_twin(real: Callable[[str], Path], load: Any):
-    """The archive holds each object twice; the text has four decimals."""
+def test_a_binary_object_agrees_with_its_text_version(real: Callable[[str], Path], load: Any):
+    """The archive holds each object in both formats; the text has four decimals."""
     path = real(FILE)
     _, test = load("sydney", 0)
     cloud = test.clouds[test.names.index("4wd.0.2299")]
@@ -101,8 +103,8 @@ def test_a_binary_object_agrees_with_its_text_twin(real: Callable[[str], Path], 
     assert cloud.signal[:, 0].tolist() == pytest.approx([int(row[1]) / 255 - 0.5 for row in rows], abs=1e-6)
 
 
-def test_objects_stand_on_their_heads(real: Callable[[str], Path], load: Any):
-    """The sensor's z axis points down: its feet are about two metres below a roof, at positive z."""
+def test_the_z_axis_points_down(real: Callable[[str], Path], load: Any):
+    """The sensor is on the roof of a car, so the feet of pedestrians are about two metres below it, at positive z."""
     real(FILE)
     train, _ = load("sydney", 0)
     feet = [float(cloud.positions[:, 2].max()) for cloud, y in train if train.classes[y] == "pedestrian"]
@@ -111,7 +113,7 @@ def test_objects_stand_on_their_heads(real: Callable[[str], Path], load: Any):
 
 
 def test_intensities_lie_between_minus_and_plus_a_half(real: Callable[[str], Path], load: Any):
-    """The authors' scaling of 0 to 255; the least and the largest of the data are 1 and 254."""
+    """The authors scale 0 to 255; the smallest and the largest intensity of the data are 1 and 254."""
     real(FILE)
     signal = torch.cat([cloud.signal for part in load("sydney", 0) for cloud, _ in part])
 
@@ -119,14 +121,14 @@ def test_intensities_lie_between_minus_and_plus_a_half(real: Callable[[str], Pat
     assert (float(signal.min()), float(signal.max())) == pytest.approx((1 / 255 - 0.5, 254 / 255 - 0.5))
 
 
-def test_a_copy_that_is_there_is_recognised_by_its_contents(real: Callable[[str], Path], load: Any):
+def test_the_local_copy_is_verified_by_its_contents(real: Callable[[str], Path], load: Any):
     path = real(FILE)
 
     assert fetch("sydney") == f"sydney is in {path.parent} already: verified, nothing to download."
     assert load("sydney", 0)[0].digest == load("sydney", 3)[1].digest == sydney.DIGEST
 
 
-# Files written here
+# Small files
 
 
 def test_a_point_is_34_bytes(folder: Path):
@@ -143,7 +145,7 @@ def test_a_point_is_34_bytes(folder: Path):
     assert cloud.signal[:, 0].tolist() == pytest.approx([-0.5, 0.5, -0.3])
 
 
-def test_the_digest_knows_the_contents_and_not_the_packing(folder: Path):
+def test_the_digest_depends_on_the_objects_of_the_folds_only(folder: Path):
     write(folder)
     plain = load_now("sydney")[0].digest
     write(folder, bench_0_1_bin=CAR)  # in no fold
@@ -164,11 +166,11 @@ def test_a_cloud_may_have_one_point_or_a_million(folder: Path):
 
 
 @pytest.mark.parametrize(
-    ("changes", "sentence"),
+    ("changes", "message"),
     [
         (
             {"car_1_10_bin": CAR[:-1]},
-            "{path}, car.1.10.bin is cut short: 101 bytes are no multiple of the 34 of a point.",
+            "{path}, car.1.10.bin must hold 34 bytes per point: found 101 bytes, which is no multiple.",
         ),
         ({"car_1_10_bin": b""}, "{path}, car.1.10.bin holds an empty cloud: at least one point is needed."),
         (
@@ -179,27 +181,27 @@ def test_a_cloud_may_have_one_point_or_a_million(folder: Path):
             {"car_1_10_bin": None},
             "{path} must hold every object of its folds: car.1.10.bin of fold 1 is missing.",
         ),
-        ({"fold3_txt": b""}, "{path} must hold folds/fold3.txt with the names of objects: found none."),
-        ({"fold3_txt": None}, "{path} must hold folds/fold3.txt with the names of objects: found none."),
+        ({"fold3_txt": b""}, "{path} must hold folds/fold3.txt with the names of objects: found no names."),
+        ({"fold3_txt": None}, "{path} must hold folds/fold3.txt with the names of objects: found no names."),
         (
             {"fold3_txt": b"boat.0.1.bin", "boat_0_1_bin": CAR},
-            "{path} lists boat.0.1.bin of the unknown class 'boat': the classes are 4wd, building, bus, car, "
-            "pedestrian, pillar, pole, traffic_lights, traffic_sign, tree, truck, trunk, ute, van.",
+            "{path} must hold objects of the classes 4wd, building, bus, car, pedestrian, pillar, pole, "
+            "traffic_lights, traffic_sign, tree, truck, trunk, ute, van: boat.0.1.bin is of the class 'boat'.",
         ),
     ],
 )
-def test_contents_that_are_not_what_they_should_be_are_a_sentence(folder: Path, changes: Any, sentence: str):
+def test_invalid_contents_are_an_error_that_names_them(folder: Path, changes: Any, message: str):
     path = write(folder, **changes)
 
-    with refused(sentence.format(path=path), DataError):
+    with refused(message.format(path=path), DataError):
         load_now("sydney")
 
 
-def test_a_bit_that_fell_over_never_changes_a_number(folder: Path):
-    """Each bit of the archive in turn is either noticed or does not matter, as in the date of the gzip header."""
+def test_a_flipped_bit_never_changes_a_number(folder: Path):
+    """Each flipped bit of the archive is either detected or irrelevant, such as in the date of the gzip header."""
     path = write(folder)
     data, digest = path.read_bytes(), load_now("sydney")[0].digest
-    noticed = 0
+    detected = 0
     for bit in range(0, 8 * len(data), 3):
         flipped = bytearray(data)
         flipped[bit // 8] ^= 1 << bit % 8
@@ -207,13 +209,13 @@ def test_a_bit_that_fell_over_never_changes_a_number(folder: Path):
         try:
             assert load_now("sydney")[0].digest == digest
         except DataError:
-            noticed += 1
+            detected += 1
 
-    assert noticed > len(data)  # of 8/3 times as many
+    assert detected > len(data)  # out of 8/3 as many flips
 
 
 @pytest.mark.parametrize("damage", ["cut", "text"])
-def test_a_damaged_archive_is_a_sentence(folder: Path, damage: str):
+def test_a_damaged_archive_is_an_error(folder: Path, damage: str):
     path = write(folder)
     data = path.read_bytes()
     path.write_bytes({"cut": data[: len(data) // 2], "text": b"<html>not found</html>"}[damage])
@@ -225,5 +227,5 @@ def test_a_damaged_archive_is_a_sentence(folder: Path, damage: str):
 def test_other_contents_are_not_accepted_as_the_dataset(folder: Path):
     path = write(folder)
 
-    with pytest.raises(DataError, match=rf"^{path} has contents with the digest \w+ instead of {sydney.DIGEST}\."):
+    with pytest.raises(DataError, match=rf"{path} must have the digest {sydney.DIGEST}: found \w+\."):
         fetch("sydney")

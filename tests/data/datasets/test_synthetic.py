@@ -1,4 +1,4 @@
-"""Procedural shapes are what their class says, differ from one another, and follow from the seed."""
+"""Procedural shapes have the surface of their class, differ from one another, and depend on the seed only."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import torch
 
 from edgecond.data.datasets import load, synthetic
 from edgecond.errors import DataError
-from tests.sentences import refused
 
 EQUATIONS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
     "sphere": lambda r, p: np.hypot(r, p[:, 2]) - 1,
@@ -24,7 +23,7 @@ EQUATIONS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
 
 @pytest.mark.parametrize("kind", synthetic.CLASSES)
 def test_points_lie_on_the_surface(kind: str):
-    """By the equation of each surface; r is the distance from the z axis."""
+    """The equation of each surface; r is the distance from the z axis."""
     points = synthetic._SURFACES[kind](500, np.random.default_rng(0))
 
     assert points.shape == (500, 3)
@@ -32,7 +31,7 @@ def test_points_lie_on_the_surface(kind: str):
 
 
 MEANS = {
-    # |z| of a sphere is uniform (Archimedes); a cube has two sides of 1 and four of 1/2; a cylinder two lids of 1/6.
+    # |z| is uniform on a sphere (Archimedes); 1 on two sides of a cube and 1/2 on four; 1 on the bases of a cylinder.
     "sphere": 1 / 2,
     "cube": 2 / 3,
     "cylinder": 2 / 3,
@@ -40,8 +39,8 @@ MEANS = {
 
 
 @pytest.mark.parametrize("kind", MEANS)
-def test_points_are_spread_evenly(kind: str):
-    """The mean of |z| over the surface, by hand; 40,000 points miss it by about 0.0015."""
+def test_points_are_uniform_on_the_surface(kind: str):
+    """By hand: the mean of |z| over the surface; its standard error with 40,000 points is about 0.0015."""
     points = synthetic._SURFACES[kind](40_000, np.random.default_rng(0))
 
     assert np.abs(points[:, 2]).mean() == pytest.approx(MEANS[kind], abs=0.008)
@@ -68,7 +67,7 @@ def test_test_clouds_do_not_depend_on_the_number_of_training_clouds():
     assert all(a.positions.equal(b.positions) for a, b in zip(few.clouds, many.clouds, strict=True))
 
 
-def test_classes_take_turns_and_clouds_fit_a_box_of_side_1():
+def test_classes_alternate_and_clouds_have_a_bounding_box_of_side_1():
     train, test = load("synthetic", train=12, test=6, points=50)
 
     assert train.ys.tolist() == [0, 1, 2, 3, 4, 5] * 2
@@ -79,7 +78,7 @@ def test_classes_take_turns_and_clouds_fit_a_box_of_side_1():
         assert cloud.signal.equal(torch.ones(50, 1))
 
 
-def test_a_cloud_without_points_is_refused():
-    with refused("synthetic clouds need points and no negative noise: got points=0 and noise=0.02.", DataError):
+def test_a_synthetic_cloud_needs_a_point():
+    with pytest.raises(DataError, match=r"at least one point, .*: got points=0, noise=0\.02"):
         load("synthetic", points=0)
     assert len(load("synthetic", points=1, train=6, test=0)[0].clouds[0]) == 1

@@ -1,4 +1,4 @@
-"""A tiny dataset in the TU format, written to files, a naive reader to read it beside ours, and a tiny batch."""
+"""A tiny dataset in the TU format, a simple reader to compare ours with, and a tiny batch."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TINY = {
 
 
 def write(folder: Path, name: str = "TINY", **changes: str | None) -> Path:
-    """The tiny dataset as a folder, with some files replaced or left out."""
+    """Write the tiny dataset to a folder, with some files replaced or left out."""
     path = folder / "tu" / name
     path.mkdir(parents=True, exist_ok=True)
     for part, text in (TINY | changes).items():
@@ -36,7 +36,7 @@ def write(folder: Path, name: str = "TINY", **changes: str | None) -> Path:
 
 
 def pack(path: Path) -> Path:
-    """The same folder as a zip file beside it."""
+    """Pack a folder into a zip file beside it."""
     target = path.with_suffix(".zip")
     with zipfile.ZipFile(target, "w") as archive:
         for file in path.iterdir():
@@ -45,7 +45,7 @@ def pack(path: Path) -> Path:
 
 
 def naive(texts: dict[str, str]) -> list[dict[str, Any]]:
-    """The graphs of a dataset, a line at a time: vertices in order, and edges by their two ends."""
+    """Read the graphs of a dataset line by line: vertices in order, and edges by their two ends."""
     rows = {
         part: [[float(cell) for cell in line.split(",")] for line in text.splitlines()] for part, text in texts.items()
     }
@@ -65,26 +65,26 @@ def naive(texts: dict[str, str]) -> list[dict[str, Any]]:
 
 
 def plain(graphs: Graphs) -> list[dict[str, Any]]:
-    """What `naive` gives, from ours."""
-    found = []
+    """Convert our graphs to the form that `naive` returns."""
+    converted = []
     for g in (graphs[number] for number in range(len(graphs))):
         names = [graphs.vertex_values.tolist() or [None], graphs.edge_values.tolist() or [None]]
         vertices = zip(g.vertex_labels.tolist(), g.vertex_attributes.tolist(), strict=True)
         edges = zip(
             g.source.tolist(), g.target.tolist(), g.edge_labels.tolist(), g.edge_attributes.tolist(), strict=True
         )
-        found.append(
+        converted.append(
             {
                 "vertices": [(names[0][label], attributes) for label, attributes in vertices],
                 "edges": {(j, i): (names[1][label], attributes) for j, i, label, attributes in edges},
                 "y": int(graphs.classes[g.y]),
             }
         )
-    return found
+    return converted
 
 
 def pairs(path: Path, count: int, **tensors: Tensor) -> Path:
-    """A file with the tensors of a batch of graphs, each of two vertices and the edge between them."""
+    """Write a file with the tensors of a batch of graphs, each of two vertices and the edge between them."""
     first = torch.arange(0, 2 * count, 2)
     ends = torch.cat([torch.stack([first, first + 1]), torch.stack([first + 1, first])], dim=1)
     save_file({"edge_index": ends, "ptr": torch.arange(0, 2 * count + 1, 2), **tensors}, path)

@@ -9,7 +9,7 @@ import pytest
 
 from edgecond.data.formats.arrays import read_npy, read_npz
 from tests.data.formats.files import INTENSITY, POINTS, saved, TABLE
-from tests.sentences import refused
+from tests.sentences import mentions
 
 
 @pytest.mark.parametrize("array", [TABLE, TABLE.astype(">f4"), np.asfortranarray(TABLE)], ids=["plain", "big", "F"])
@@ -44,7 +44,7 @@ def test_an_archive_has_positions_and_perhaps_features(name: str):
     ]
 
 
-HEADER = "it must begin with the header of a NumPy array, and does not"
+HEADER = "it must begin with the header of a NumPy array"
 
 
 @pytest.mark.parametrize(
@@ -56,49 +56,47 @@ HEADER = "it must begin with the header of a NumPy array, and does not"
         (
             read_npy,
             saved(alone=np.array([[None] * 4])),
-            "it must hold numbers, and holds Python objects, which are never unpickled",
+            "it must hold numbers ... Python objects",
         ),
-        (read_npy, saved(alone=TABLE)[:-1], "its array of shape (4, 4) must have 128 bytes, and 127 are left"),
+        (read_npy, saved(alone=TABLE)[:-1], "its array of shape (4, 4) must have 128 bytes ... 127"),
         (
             read_npy,
             saved(alone=TABLE).replace(b"(4, 4), }          ", b"(4000000000000, 4)}"),
-            "its array of shape (4000000000000, 4) must have 128,000,000,000,000 bytes, and 128 are left",
+            "its array of shape (4000000000000, 4) must have 128,000,000,000,000 bytes ... 128",
         ),
-        (read_npy, saved(alone=np.zeros(4)), "it must have columns x, y, z and perhaps others, and is of shape (4,)"),
+        (read_npy, saved(alone=np.zeros(4)), "it must have columns x, y, z and perhaps others ... (4,)"),
         (
             read_npy,
             saved(alone=np.zeros((4, 2))),
-            "it must have columns x, y, z and perhaps others, and is of shape (4, 2)",
+            "it must have columns x, y, z and perhaps others ... (4, 2)",
         ),
-        (read_npy, saved(alone=np.array([["a"] * 3])), "it must hold real numbers, and holds <U1 of shape (1, 3)"),
-        (read_npz, saved(a=POINTS), "it must hold one array called points, positions or xyz, and holds a"),
+        (read_npy, saved(alone=np.array([["a"] * 3])), "it must hold real numbers ... <U1 of shape (1, 3)"),
+        (read_npz, saved(a=POINTS), "one array ... points, positions or xyz: found a"),
         (
             read_npz,
             saved(xyz=POINTS, points=POINTS),
-            "it must hold one array called points, positions or xyz, and holds xyz, points",
+            "one array ... points, positions or xyz: found xyz, points",
         ),
         (
             read_npz,
             saved(xyz=POINTS, features=np.zeros(3)),
-            "it must hold features of 4 points, and they are of shape (3,)",
+            "it must hold features of 4 points ... (3,)",
         ),
         (
             read_npz,
             saved(xyz=POINTS, features=np.zeros(())),
-            "it must hold features of 4 points, and they are of shape ()",
+            "it must hold features of 4 points ... ()",
         ),
-        (read_npz, b"PK", "it must be a whole .npz file (File is not a zip file)"),
+        (read_npz, b"PK", ".npz file (File is not a zip file)"),
     ],
 )
-def test_a_file_that_is_no_array_of_points_is_a_reason(read, data: bytes, reason: str):
-    with refused(reason):
+def test_a_file_that_is_no_array_of_points_is_reported(read, data: bytes, reason: str):
+    with mentions(reason):
         read(data)
 
 
 def test_an_archive_that_would_unpack_to_a_thousand_times_its_size_is_refused():
     data = saved(points=np.zeros((2**18, 3)))
 
-    with pytest.raises(
-        ValueError, match=r"^its [\d,]+ bytes may unpack to at most 1,048,576, and would to 6,291,\d\d\d$"
-    ):
+    with pytest.raises(ValueError, match=r"^its [\d,]+ bytes may unpack to at most 1,048,576 .* 6,291,\d\d\d$"):
         read_npz(data)

@@ -49,7 +49,7 @@ def test_edges_are_sorted_by_target_and_keep_their_attributes():
 
 
 def test_a_file_of_plain_tensors_holds_the_same_as_the_list(tmp_path: Path):
-    """The module's own words: `Batch.from_data_list(...).to_dict()` in safetensors."""
+    """The docstring of the module: `Batch.from_data_list(...).to_dict()` in safetensors."""
     tensors = Batch.from_data_list(labelled()).to_dict()
     save_file(
         {name: t.contiguous() for name, t in tensors.items() if isinstance(t, torch.Tensor)}, tmp_path / "g.safetensors"
@@ -75,27 +75,27 @@ def test_one_hot_rows_and_whole_numbers_are_categories():
     assert by_ends == {(0, 1): 0, (1, 0): 0, (1, 2): 1, (2, 1): 1, (2, 0): 0, (0, 2): 0}
 
 
-def test_targets_are_classes_answers_or_quantities_by_their_numbers():
+def test_the_numbers_decide_whether_targets_are_classes_or_real():
     graphs = [pair(), pair(), triangle()]
 
     classes = batch.packed(graphs, ys=np.array([4, 2, 4]))
-    answers = batch.packed(graphs, ys=np.array([[1.0, np.nan], [0.0, 1.0], [1.0, 0.0]]))
-    quantities = batch.packed(graphs, ys=np.array([0.5, 2.0, 1.0]))
+    binary = batch.packed(graphs, ys=np.array([[1.0, np.nan], [0.0, 1.0], [1.0, 0.0]]))
+    real = batch.packed(graphs, ys=np.array([0.5, 2.0, 1.0]))
 
     assert (classes.classes, classes.targets.tolist()) == ((("2", "4"),), [[1], [0], [1]])
-    assert answers.tasks == ("classification", "classification")
-    assert quantities.tasks == ("regression",)
+    assert binary.tasks == ("classification", "classification")
+    assert real.tasks == ("regression",)
 
 
 def test_several_numbers_of_each_graph_are_rows_of_a_table():
-    """In one line they would be as many as the vertices, and would be refused."""
+    """As a vector they would be as many as the vertices, and would be refused."""
     found = batch.packed([pair(), pair()], ys=np.array([[0.5, 1.5], [2.5, 3.5]]))
 
     assert found.targets.tolist() == [[0.5, 1.5], [2.5, 3.5]]
 
 
-def test_what_is_true_may_be_given_beside_graphs_that_say_something_else():
-    """As for the `y` of vertices, which is no `y` of graphs."""
+def test_given_targets_replace_those_of_the_graphs():
+    """As needed where `y` belongs to the vertices and not to the graphs."""
     graphs = [pair(y=torch.tensor([1, 2, 3])), triangle()]
 
     found = batch.packed(graphs, ys=np.array([0.5, 2.5]))
@@ -112,17 +112,17 @@ def test_self_loops_are_left_out_since_the_graph_has_its_own():
     assert graphs.edge_attributes[:, 0].tolist() == [2.0, 1.0]
 
 
-def test_new_graphs_are_numbered_as_those_that_were_learned():
+def test_labels_of_new_graphs_are_numbered_as_in_the_training_set():
     learned = batch.packed([pair(edge_attr=torch.tensor([5, 5])), pair(edge_attr=torch.tensor([8, 8]))]).graphs
 
     new = batch.packed([pair(edge_attr=torch.tensor([8, 8]))], like=learned).graphs
 
     assert new.edge_labels.tolist() == [1, 1]
-    with pytest.raises(DataError, match=r"edge_attr must have labels that were learned: 6 was not\.$"):
+    with pytest.raises(DataError, match=r"edge_attr must have the labels of the training set: found 6\.$"):
         batch.packed([pair(edge_attr=torch.tensor([6, 6]))], like=learned)
 
 
-def test_attributes_that_happen_to_be_one_hot_stay_attributes_if_such_were_learned():
+def test_attributes_that_happen_to_be_one_hot_stay_attributes_if_the_training_set_has_attributes():
     learned = batch.packed([pair(x=torch.tensor([[0.5, 2.0], [1.0, 0.0]]))]).graphs
 
     new = batch.packed([pair(x=torch.eye(2))], like=learned).graphs
@@ -142,7 +142,7 @@ BROKEN = {
     ),
     "an edge twice": (
         {"ptr": np.array([0, 2]), "edge_index": np.array([[0, 0, 1], [1, 1, 0]])},
-        "must have each edge once: that from 0 to 1 is there twice",
+        "must have each edge once: that from 0 to 1 occurs twice",
     ),
     "one direction": (
         {"ptr": np.array([0, 2]), "edge_index": np.array([[0], [1]])},
@@ -158,14 +158,14 @@ BROKEN = {
     ),
     "a y of vertices in graphs of one size": (
         {"ptr": np.array([0, 2, 4]), "edge_index": np.zeros((2, 0), int), "y": np.array([0, 1, 1, 0])},
-        "y must be a number or a row of numbers for each of 2 graphs: it has (4,). To learn the classes of vertices",
+        "y must be a number or a row of numbers for each of 2 graphs: it has (4,). To predict the class of each vertex",
     ),
     "an empty graph": ({"ptr": np.array([0, 0]), "edge_index": np.zeros((2, 0), int)}, "at least one vertex"),
 }
 
 
 @pytest.mark.parametrize("case", BROKEN)
-def test_what_does_not_hold_together_is_a_sentence(case: str):
+def test_inconsistent_arrays_are_reported(case: str):
     arrays, sentence = BROKEN[case]
     with pytest.raises(DataError) as caught:
         batch.unpacked(arrays, "graphs")
@@ -180,7 +180,7 @@ def test_the_advice_for_single_directions_helps():
 
 def test_a_pickle_is_not_read(tmp_path: Path):
     torch.save({"x": torch.ones(2)}, tmp_path / "graphs.safetensors")
-    with pytest.raises(DataError, match=r"must be a file of safetensors: .* Pickles are not read\.$"):
+    with pytest.raises(DataError, match=r"must be a safetensors file: .* Pickles are not read\.$"):
         batch.read(tmp_path / "graphs.safetensors")
 
 

@@ -1,4 +1,4 @@
-"""Tables as spreadsheets and databases save them are read alike, and their columns say what there is to predict."""
+"""Tables of spreadsheets and databases are read alike, and their columns decide between classes and real numbers."""
 
 from __future__ import annotations
 
@@ -55,13 +55,13 @@ def test_rows_are_numbered_as_a_spreadsheet_shows_them(tmp_path: Path):
     table = read_csv(write(tmp_path, b'a,b\n"1\n2",x\n\n3\n,\n4,y\n'))
 
     assert (table.numbers, table.column("b")) == ((2, 6), ("x", "y"))
-    assert table.uneven == ((4, "the row must have 2 fields, one for each column: it has 1."),)
+    assert table.uneven == ((4, "the row must have 2 fields, one for each column: found 1."),)
 
 
-def test_what_is_no_table_is_a_sentence(tmp_path: Path):
+def test_what_is_no_table_is_reported(tmp_path: Path):
     for data, sentence in {
-        b"": "{} must name its columns in the first line: there is nothing.",
-        b"PK\3\4\0\0": "{} must be a text: found something else. Save the table as CSV.",
+        b"": "{} must name its columns in the first line: the line is empty.",
+        b"PK\3\4\0\0": "{} must be text: found binary data. Save the table as CSV.",
         b'a,b\n1,2\n"3,4\n5,6\n': "{}, row 3 must be a row of a table: unexpected end of data. "
         "Close its quotes, or shorten its fields.",
         b"a,b\n1," + b"C" * 200_000: "{}, row 2 must be a row of a table: field larger than field limit (131072). "
@@ -74,15 +74,15 @@ def test_what_is_no_table_is_a_sentence(tmp_path: Path):
         read_csv(tmp_path / "absent.csv")
 
 
-def test_columns_that_are_unknown_or_share_a_name_are_a_sentence(tmp_path: Path):
+def test_columns_that_are_unknown_or_share_a_name_are_reported(tmp_path: Path):
     table = read_csv(write(tmp_path, b"smiles,dose,dose\nC,1,2\n"))
-    with refused(f"{table.path} must name each column once: 2 of them are called 'dose'.", DataError):
+    with refused(f"{table.path} must name each column once: 2 columns are called 'dose'.", DataError):
         table.column("dose")
-    with refused(f"{table.path} has no column 'Smile': did you mean smiles?", DataError):
+    with refused(f"{table.path} has no column 'Smile'. Did you mean smiles?", DataError):
         table.column("Smile")
 
 
-# What there is to predict
+# Targets
 
 
 @pytest.mark.parametrize(
@@ -97,15 +97,15 @@ def test_columns_that_are_unknown_or_share_a_name_are_a_sentence(tmp_path: Path)
         ([str(count) for count in range(11)], list(range(11)), ()),
     ],
 )
-def test_the_fields_tell_classes_from_quantities(texts: list[str], values: list[float], classes: tuple[str, ...]):
-    """By hand: classes are numbered in ascending order, as numbers if they are; 11 kinds of counts are quantities."""
+def test_the_fields_decide_on_classes_or_numbers(texts: list[str], values: list[float], classes: tuple[str, ...]):
+    """By hand: classes are numbered in ascending order, as numbers if they are; 11 distinct counts are real numbers."""
     found, names = interpret("column", texts, range(len(texts)))
 
     np.testing.assert_array_equal(found, values)
     assert names == classes
 
 
-def test_the_task_may_be_told():
+def test_the_task_can_be_given():
     rings = ["1", "2", "2"]
 
     assert interpret("rings", rings, range(3), task="regression")[0].tolist() == [1, 2, 2]
@@ -119,9 +119,9 @@ def test_numbers_may_have_decimal_commas_beside_semicolons(tmp_path: Path):
     assert interpret("logP", table.column("logP"), table.numbers, comma=table.comma)[0].tolist() == [1.09]
 
 
-def test_what_cannot_be_predicted_is_a_sentence():
+def test_what_cannot_be_predicted_is_reported():
     for texts, task, sentence in (
-        (["", "NA"], None, "c must hold something to predict: all of its 2 fields are blank."),
+        (["", "NA"], None, "c must hold values to predict: all of its 2 fields are blank."),
         (
             ["1.5", "<5"],
             None,
@@ -132,7 +132,7 @@ def test_what_cannot_be_predicted_is_a_sentence():
         (
             [f"id{row}" for row in range(101)],
             None,
-            "c must hold the names of at most 100 classes: found 101. Name another column to predict.",
+            "c must hold at most 100 classes: found 101. Choose another column to predict.",
         ),
     ):
         with refused(sentence, DataError):

@@ -1,4 +1,4 @@
-"""Whatever the bytes of a file: points, or a sentence that names the file, and nothing else."""
+"""Whatever the bytes of a file: reading gives points, or an error that names the file, and nothing else."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from edgecond.data.formats import ENDINGS, read_points
 from edgecond.errors import DataError
 from tests.data.formats.files import every_kind
-from tests.fuzzing import with_settings, changes, quickly
+from tests.fuzzing import changes, quickly
 
 KINDS = every_kind()
 
@@ -35,7 +35,7 @@ def points_or_a_sentence(path: Path, data: bytes) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_files_to_be_damaged_are_whole(tmp_path: Path, kind: str):
+def test_the_files_to_be_damaged_are_valid(tmp_path: Path, kind: str):
     ending, data = KINDS[kind]
     (tmp_path / f"whole{ending}").write_bytes(data)
 
@@ -45,7 +45,7 @@ def test_the_files_to_be_damaged_are_whole(tmp_path: Path, kind: str):
 @pytest.mark.parametrize("kind", KINDS)
 @quickly
 @given(steps=changes)
-def test_a_damaged_file_gives_points_or_a_sentence(tmp_path: Path, kind: str, steps: list[tuple]):
+def test_a_damaged_file_give_points_or_an_error(tmp_path: Path, kind: str, steps: list[tuple]):
     ending, data = KINDS[kind]
 
     points_or_a_sentence(tmp_path / f"damaged{ending}", changed(data, steps))
@@ -54,12 +54,12 @@ def test_a_damaged_file_gives_points_or_a_sentence(tmp_path: Path, kind: str, st
 @pytest.mark.parametrize("ending", ENDINGS)
 @quickly
 @given(data=st.binary(max_size=300))
-def test_random_bytes_give_points_or_a_sentence(tmp_path: Path, ending: str, data: bytes):
+def test_random_bytes_give_points_or_an_error(tmp_path: Path, ending: str, data: bytes):
     points_or_a_sentence(tmp_path / f"random{ending}", data)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_file_cut_anywhere_gives_points_or_a_sentence(tmp_path: Path, kind: str):
+def test_a_file_cut_anywhere_give_points_or_an_error(tmp_path: Path, kind: str):
     ending, data = KINDS[kind]
     for length in range(0, len(data), max(1, len(data) // 60)):
         points_or_a_sentence(tmp_path / f"cut{ending}", data[:length])

@@ -1,4 +1,4 @@
-"""Files of points and meshes become numbers, whatever their format, and a sentence where they are none."""
+"""Points and meshes are read from files of every format, and errors name the file and the fault."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from edgecond.data.formats import ENDINGS, read_points
 from edgecond.errors import DataError
 from tests.data.formats.files import every_kind, INTENSITY, las, OFF, pcd, ply, ply_faces, POINTS, saved
-from tests.sentences import refused
+from tests.sentences import mentions, refused
 
 Real = Callable[[str], Path]
 CLOUDS = [kind for kind in every_kind() if re.match("ply [ab]|pcd|la|text|np", kind)]
@@ -65,7 +65,7 @@ def test_equal_meshes_give_equal_points_and_another_seed_gives_others(tmp_path: 
     assert (read_points(tmp_path / f"one{ending}", count=50, seed=1).positions != one.positions).any()
 
 
-def test_what_a_mesh_tells_of_its_vertices_is_interpolated(tmp_path: Path):
+def test_columns_of_the_vertices_of_a_mesh_are_interpolated(tmp_path: Path):
     """By hand: with the intensity 2 x + 3 y + 5 at the vertices of a triangle, so it is at every point of it."""
     (tmp_path / "mesh.ply").write_text(
         "ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty float y\nproperty float z\n"
@@ -96,30 +96,30 @@ def test_endings_may_be_in_capitals(tmp_path: Path):
 def test_an_unknown_ending_is_answered_with_the_known_ones(tmp_path: Path):
     path = tmp_path / "cloud.docx"
 
-    with refused(f"{path} must be a cloud or a mesh in a file of the kinds {', '.join(ENDINGS)}.", DataError):
+    with mentions(path, ", ".join(ENDINGS), kind=DataError):
         read_points(path)
 
 
-def test_a_file_that_is_not_there_is_a_sentence(tmp_path: Path):
+def test_a_file_that_does_not_exist_is_reported(tmp_path: Path):
     (tmp_path / "folder.ply").mkdir()
     for name in ("nothing.ply", "folder.ply"):
-        with refused(f"{tmp_path / name} must be a file with a cloud: there is none.", DataError):
+        with refused(f"{tmp_path / name} must be a file with a cloud: there is no such file.", DataError):
             read_points(tmp_path / name)
 
 
 @pytest.mark.parametrize(
     ("name", "content", "reason"),
     [
-        ("a.xyz", "", "it must hold at least one point, and is an empty cloud"),
+        ("a.xyz", "", "it must hold at least one point: it is empty"),
         (
             "a.xyz",
             "1 2 3\n1 nan 3\n",
-            "its numbers must be finite in single precision, and the position of point 1 is [1.0, nan, 3.0]",
+            "its numbers must be finite in single precision: the position of point 1 is [1.0, nan, 3.0]",
         ),
         (
             "a.xyz",
             "1 2 3 1e39\n",
-            "its numbers must be finite in single precision, and the signal of point 0 is [1e+39]",
+            "its numbers must be finite in single precision: the signal of point 0 is [1e+39]",
         ),
         (
             "a.off",
@@ -129,12 +129,12 @@ def test_a_file_that_is_not_there_is_a_sentence(tmp_path: Path):
         (
             "a.obj",
             "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 4\n",
-            "its faces must be of the vertices 0 to 2, and one has the vertex 3",
+            "its faces must use the vertices 0 to 2: found the vertex 3",
         ),
-        ("a.csv", "x,y,z,X\n1,2,3,4\n", "its columns must have different names, and two are called 'x'"),
+        ("a.csv", "x,y,z,X\n1,2,3,4\n", "its columns must have different names: two are called 'x'"),
     ],
 )
-def test_contents_that_are_no_cloud_are_a_sentence(tmp_path: Path, name: str, content: str, reason: str):
+def test_contents_that_are_no_cloud_are_reported(tmp_path: Path, name: str, content: str, reason: str):
     (tmp_path / name).write_text(content)
 
     with refused(f"{tmp_path / name} cannot be read: {reason}.", DataError):
@@ -159,23 +159,19 @@ def test_contents_that_are_no_cloud_are_a_sentence(tmp_path: Path, name: str, co
 def test_a_file_without_points_is_an_empty_cloud(tmp_path: Path, name: str, content: bytes):
     (tmp_path / name).write_bytes(content)
 
-    with refused(
-        f"{tmp_path / name} cannot be read: it must hold at least one point, and is an empty cloud.", DataError
-    ):
+    with refused(f"{tmp_path / name} cannot be read: it must hold at least one point: it is empty.", DataError):
         read_points(tmp_path / name)
 
 
-def test_a_file_without_coordinates_is_a_sentence(tmp_path: Path):
+def test_a_file_without_coordinates_is_reported(tmp_path: Path):
     path = tmp_path / "a.ply"
     for properties, found in (("", "none"), ("property float x\nproperty float height\n", "x, height")):
         path.write_text(f"ply\nformat ascii 1.0\nelement vertex 1\n{properties}end_header\n1 2\n")
-        with refused(
-            f"{path} cannot be read: its columns must be x, y, z and perhaps others, and are {found}.", DataError
-        ):
+        with refused(f"{path} cannot be read: it must have columns x, y and z: found {found}.", DataError):
             read_points(path)
 
 
-def test_a_copy_of_a_real_cloud_with_its_last_half_gone_is_a_sentence(real: Real, tmp_path: Path):
+def test_a_copy_of_a_real_cloud_with_its_last_half_gone_is_reported(real: Real, tmp_path: Path):
     for source in real("pointcloud-io/expected.json").parent.glob("*.p*"):
         path = Path(shutil.copyfile(source, tmp_path / source.name))
         path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
@@ -208,12 +204,12 @@ def test_the_vertices_of_a_mesh_have_classes_whatever_its_faces_are(tmp_path: Pa
 @pytest.mark.parametrize(
     ("column", "value", "sentence"),
     [
-        ("label", "0.5", "the classes in its column 'label' must be whole numbers up to 2147483647, and one is 0.5"),
-        ("label", "inf", "the classes in its column 'label' must be whole numbers up to 2147483647, and one is inf"),
-        ("class", "1", "its points must have their classes in a column 'class', and its columns are x, y, z, label"),
+        ("label", "0.5", "the classes in its column 'label' must be whole numbers up to 2147483647: found 0.5"),
+        ("label", "inf", "the classes in its column 'label' must be whole numbers up to 2147483647: found inf"),
+        ("class", "1", "it must have the classes of its points in a column 'class': found x, y, z, label"),
     ],
 )
-def test_a_column_that_tells_no_classes_is_a_sentence(tmp_path: Path, column: str, value: str, sentence: str):
+def test_a_column_without_classes_is_reported(tmp_path: Path, column: str, value: str, sentence: str):
     path = tmp_path / "cloud.csv"
     path.write_text(f"x,y,z,label\n0,0,0,{value}\n")
 

@@ -1,4 +1,4 @@
-"""Molecules become graphs in one fixed encoding, and what is no molecule becomes a sentence."""
+"""Molecules become graphs in one fixed encoding, and invalid ones are reported."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from edgecond.data.formats import smiles
 from edgecond.data.formats.smiles import ATTRIBUTES, BONDS, ELEMENTS, featurise, Molecules, read
 from edgecond.data.graphs import Graphs
 from edgecond.errors import DataError
-from tests.sentences import refused
+from tests.sentences import mentions, refused
 
 
 def atoms(graphs: Graphs) -> list[tuple[int, set[str]]]:
-    """Atomic number of each atom, and what is true of it."""
+    """Atomic number and attributes of each atom."""
     elements = [ELEMENTS[label] for label in graphs.vertex_labels]
     true = [{ATTRIBUTES[k] for k in np.flatnonzero(row)} for row in graphs.vertex_attributes]
     return list(zip(elements, true, strict=True))
@@ -99,7 +99,7 @@ def test_chiral_centres_are_named_by_their_handedness():
     assert labels("CC(N)C(=O)O") == set()
 
 
-def test_rings_with_both_groups_on_one_side_are_told_from_the_others():
+def test_rings_with_both_groups_on_one_side_differ_from_the_others():
     """cis-1,4-dimethylcyclohexane is (1s,4s), the trans isomer is (1r,4r)."""
     assert labels("C[C@H]1CC[C@@H](C)CC1") == {"s"}
     assert labels("C[C@H]1CC[C@H](C)CC1") == {"r"}
@@ -117,7 +117,7 @@ def test_double_bonds_are_named_by_their_sides(text: str, kind: int):
     assert Counter(kind for *_, kind in acid)[1100] == 8  # C-C and C-O of both acid groups, in both directions
 
 
-def test_bonds_tell_rings_and_conjugation_apart():
+def test_bonds_in_rings_and_conjugated_bonds_differ():
     """By hand: cyclohexene, but-1-yne and buta-1,3-diene."""
     assert Counter(kind for *_, kind in bonds(molecule("C1CCCC=C1"))) == {1010: 10, 2010: 2}
     assert Counter(kind for *_, kind in bonds(molecule("CCC#C"))) == {1000: 4, 3000: 2}
@@ -200,27 +200,27 @@ def test_atoms_in_another_order_are_the_same_molecule(name: str, seed: int):
 
 @given(st.lists(st.one_of(st.text(), st.text(alphabet="CNOclnos123()[]=#@/\\+-.*%H: |&$~>"))))
 @settings(deadline=None)
-def test_any_text_is_a_molecule_or_a_sentence(texts: list[str]):
+def test_any_text_is_a_molecule_or_is_reported(texts: list[str]):
     graphs, skipped = featurise(texts)
 
     assert len(graphs) + len(skipped) == len(texts)
     assert all(sentence.endswith(".") and "\n" not in sentence for _, sentence in skipped)
 
 
-# What is no molecule
+# Invalid molecules
 
 
-def test_what_is_no_molecule_is_skipped_with_a_sentence(capfd: pytest.CaptureFixture[str]):
+def test_what_is_no_molecule_is_skipped_and_reported(capfd: pytest.CaptureFixture[str]):
     """RDKit's own complaints stay off the terminal."""
     bad: dict[object, str] = {
         " ": "the SMILES is empty.",
         "ethanol": "'ethanol' is not a molecule that RDKit can read.",
         "CC(C)(C)(C)C": "'CC(C)(C)(C)C' is not a molecule that RDKit can read "
         "(Explicit valence for atom # 1 C, 5, is greater than permitted).",
-        "C*": "a molecule must have atoms of known elements: found a wildcard or none in 'C*'.",
-        "CC (=O)O": "a SMILES has no spaces: found 'CC (=O)O'.",
+        "C*": "a molecule must have atoms, all of known elements: found none or a wildcard in 'C*'.",
+        "CC (=O)O": "a SMILES must have no spaces: found 'CC (=O)O'.",
         "Cé": "'Cé' is not a molecule that RDKit can read.",
-        None: "a molecule must be a text: got NoneType.",
+        None: "a SMILES must be a text: got NoneType.",
     }
     good = [" CCO ", "CC |$first;second$|"]
 
@@ -239,11 +239,11 @@ def test_no_molecules_are_no_graphs():
 
 
 def test_one_text_is_no_list():
-    with refused("molecules are a list of SMILES: got the text 'CCO' alone. Put it into a list.", DataError):
+    with mentions("list of SMILES ... 'CCO' ... Put it into a list.", kind=DataError):
         featurise("CCO")
 
 
-def test_without_rdkit_a_sentence_names_the_extra(monkeypatch: pytest.MonkeyPatch):
+def test_without_rdkit_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "rdkit", None)
 
     with refused("molecules need RDKit, which is not installed. Run `pip install 'edgecond[molecules]'`.", DataError):
@@ -279,7 +279,7 @@ def test_a_table_has_molecules_targets_and_rows(tmp_path: Path):
     assert own.classes == ((), ("0", "1"), ("foul", "none", "sweet"))
     assert own.skipped == [
         (3, "the SMILES is empty."),
-        (6, "the row must have 5 fields, one for each column: it has 2."),
+        (6, "the row must have 5 fields, one for each column: found 2."),
     ]
 
 
@@ -289,8 +289,8 @@ def test_a_table_of_new_molecules_needs_no_targets(tmp_path: Path):
     assert (new.targets.shape, new.tasks, new.graphs.sizes.tolist()) == ((2, 0), (), [1, 1])
 
 
-def test_the_task_can_be_told(tmp_path: Path):
-    """A number of rings is a class or a quantity, and only its owner knows."""
+def test_the_task_can_be_given(tmp_path: Path):
+    """A number of rings may be a class or a real number: the user decides."""
     path = write(tmp_path, "smiles,rings\nC1CC1,1\nC12CC1C2,2\n")
 
     counted, classified = read(path, target="rings", task="regression"), read(path, target="rings")
@@ -300,23 +300,17 @@ def test_the_task_can_be_told(tmp_path: Path):
     assert counted.graphs.digest != classified.graphs.digest
 
 
-def test_what_a_table_lacks_is_a_sentence(tmp_path: Path):
+def test_what_a_table_lacks_is_reported(tmp_path: Path):
     path = write(tmp_path, "molecule,logP,origin\nCCO,-0.3,here\n")
-    with refused(
-        f"{path} has no column called smiles, canonical_smiles or structure: its first line names "
-        "molecule, logP, origin. Set smiles to the one that holds the molecules.",
-        DataError,
+    with mentions(
+        path, "smiles, canonical_smiles or structure", "molecule, logP, origin", "Set smiles", kind=DataError
     ):
         read(path, target="logP")
-    with refused(f"{path} needs columns to predict: set target to some of logP, which hold numbers.", DataError):
+    with mentions(path, "needs columns to predict ... logP, which hold numbers", kind=DataError):
         read(path, smiles="molecule")
-    with refused(f"{path} has no column 'logp': did you mean logP?", DataError):
+    with refused(f"{path} has no column 'logp'. Did you mean logP?", DataError):
         read(path, smiles="molecule", target="logp")
-    with refused(
-        f"{path} must hold a molecule in its column 'origin': "
-        "row 2 says: 'here' is not a molecule that RDKit can read.",
-        DataError,
-    ):
+    with mentions(path, "must hold a molecule in its column 'origin'", "row 2", "'here' is not a", kind=DataError):
         read(path, smiles="origin", target="logP")
 
 

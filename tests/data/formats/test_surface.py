@@ -35,6 +35,6 @@ def test_points_of_a_sphere_are_those_that_trimesh_would_draw():
     np.testing.assert_allclose(np.cov(ours.T), np.cov(theirs.T), atol=0.1)
 
 
-def test_a_mesh_without_area_is_a_sentence():
+def test_a_mesh_without_area_is_reported():
     with refused("a mesh needs faces with an area to sample points from: 1 faces have none.", DataError):
         sample_surface(np.zeros((3, 3)), np.array([[0, 1, 2]]), 10, np.random.default_rng(0))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from edgecond.data.formats.table import fans, named, numbers
-from tests.sentences import refused
+from tests.sentences import mentions, refused
 
 
 @pytest.mark.parametrize("title", ["red", "Red", "r", "diffuse_red", "scalar_Red", ' "R" '])
@@ -24,10 +24,10 @@ def test_a_polygon_is_a_fan_around_its_first_corner():
 
 @pytest.mark.parametrize("corner", [0.5, np.nan, np.inf])
 def test_corners_are_whole_numbers(corner: float):
-    with refused("the corners of its faces must be whole numbers, and are not"):
+    with refused("the corners of its faces must be whole numbers"):
         fans(np.array([[0, 1, corner]]))
 
 
-def test_a_blank_line_is_not_passed_over():
-    with refused("line 8 must hold numbers, and holds none"):
+def test_a_blank_line_is_not_skipped():
+    with mentions("line 8 must hold numbers ... none"):
         numbers({7: "1 2", 8: " "})

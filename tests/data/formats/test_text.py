@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from edgecond.data.formats.text import read
-from tests.sentences import refused
+from tests.sentences import mentions, refused
 
 
 def columns(text: str) -> dict[str, list[float]]:
@@ -40,8 +40,20 @@ def test_separators_comments_and_line_ends_do_not_matter(text: str):
         "# written in 2020\n# i\tx\ty\tz",
     ],
 )
-def test_names_tell_the_columns_apart(header: str):
+def test_a_header_names_the_columns(header: str):
     assert columns(f"{header}\n4 1 2 3\n8 5 6 7\n") == {"intensity": [4, 8], "x": [1, 5], "y": [2, 6], "z": [3, 7]}
+
+
+@pytest.mark.parametrize("header", ["e,n,h", "first second third", "# relative_x relative_y relative_z"])
+def test_names_need_not_be_x_y_and_z(header: str):
+    """`axes.arrange` decides later which of them are x, y and z."""
+    titles = header.removeprefix("# ").replace(",", " ").split()
+
+    assert columns(f"{header}\n1 2 3\n") == dict(zip(titles, [[1], [2], [3]], strict=True))
+
+
+def test_a_comment_with_other_words_names_no_columns():
+    assert list(columns("# three plain words\n1 2 3\n")) == [*"xyz"]
 
 
 def test_names_may_have_blanks_between_commas():
@@ -65,27 +77,23 @@ def test_a_count_in_the_first_line_means_the_columns_of_pts(row: str, names: lis
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("", "it must hold at least one point, and is an empty cloud"),
-        ("# nothing\n", "it must hold at least one point, and is an empty cloud"),
-        ("x y z\n", "it must hold at least one point, and is an empty cloud"),
-        ("1 2 3\n1 2\n", "line 2 must hold 3 numbers, and holds 2"),
-        ("1 2 3\n\n# here\n1 two 3\n", "line 4 must hold numbers, and holds 'two'"),
-        ("1 2\n", "it must have columns x, y, z and perhaps others, and is of shape (1, 2)"),
-        (
-            "easting,northing,height\n1,2,3\n",
-            "line 1 must hold numbers, or the names of the columns with x, y and z among them, "
-            "and holds 'easting,northing,height'",
-        ),
-        ("x,y,z,i\n1,2,3\n", "line 2 must hold a number for each of x, y, z, i, and holds 3"),
-        ("x,y,z,Z\n1,2,3,4\n", "its columns must have different names, and two are called 'z'"),
-        ("3\n1 2 3\n1 2 3\n", "it must hold the 3 points that line 1 announces, and holds 2"),
+        ("", "it must hold at least one point: it is empty"),
+        ("# nothing\n", "it must hold at least one point: it is empty"),
+        ("x y z\n", "it must hold at least one point: it is empty"),
+        ("1 2 3\n1 2\n", "line 2 must hold 3 numbers ... 2"),
+        ("1 2 3\n\n# here\n1 two 3\n", "line 4 must hold numbers ... 'two'"),
+        ("1 2\n", "it must have columns x, y, z and perhaps others ... (1, 2)"),
+        ("in 1 line\n1 2 3\n", "line 1 must hold numbers or the names of the columns: found 'in 1 line'"),
+        ("x,y,z,i\n1,2,3\n", "line 2 must hold a number for each of x, y, z, i: found 3"),
+        ("x,y,z,Z\n1,2,3,4\n", "its columns must have different names: two are called 'z'"),
+        ("3\n1 2 3\n1 2 3\n", "line 1 announces 3 points: found 2"),
     ],
 )
-def test_text_that_is_no_cloud_is_a_reason(text: str, reason: str):
-    with refused(reason):
+def test_text_that_is_no_cloud_is_reported(text: str, reason: str):
+    with mentions(reason):
         read(text.encode())
 
 
-def test_bytes_that_are_no_text_are_a_reason():
-    with refused("it must be text in UTF-8, and its byte 4 is 0xff"):
+def test_bytes_that_are_no_text_are_reported():
+    with refused("it must be text in UTF-8: byte 4 is 0xff"):
         read(b"1 2 \xff")

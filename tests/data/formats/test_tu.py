@@ -1,4 +1,4 @@
-"""Graphs in the TU format: the datasets of Table 3, a naive reader beside ours, and what a file may leave out."""
+"""Graphs in the TU format: the datasets of Table 3, a naive reader to compare with, and optional files."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_bonds_are_those_of_the_readme(whole: Any):
         assert Counter(graphs.edge_values[graphs.edge_labels].tolist()) == {k: 2 * v for k, v in bonds.items()}
 
 
-def test_eleven_labels_of_mutag_tell_the_atoms_and_nothing_else(whole: Any):
+def test_eleven_labels_of_mutag_depend_on_the_atoms_alone(whole: Any):
     """README-graphs.md: the code is 22 (label of the first atom - 1) + label of the second, renumbered."""
     graphs = whole("mutag11")
     codes = set()
@@ -134,7 +134,7 @@ def test_widths_of_the_network_input_are_those_of_the_paper(whole: Any):
     assert enzymes.signal(attributes=True).shape[1] == 21
 
 
-def test_the_release_of_tu_without_edge_labels_is_not_taken_for_the_papers(folder: Path, real: Callable[[str], Path]):
+def test_the_release_of_tu_without_edge_labels_is_refused(folder: Path, real: Callable[[str], Path]):
     data = real("tu/raw/NCI1_TU_release.zip").read_bytes()
     path = folder / "tu" / "NCI1.zip"
     path.parent.mkdir()
@@ -188,7 +188,7 @@ def test_folder_and_zip_and_line_ends_are_the_same_data(tmp_path: Path):
     assert folder.digest == packed.digest == windows.digest
 
 
-def test_the_digest_knows_every_number_and_not_the_order_of_the_edges(tmp_path: Path):
+def test_the_digest_depends_on_every_number_but_not_on_the_order_of_the_edges(tmp_path: Path):
     """Edges turned around with their labels and attributes are the same; a digit before a first number is not."""
     by_edge = {part: TINY[part].splitlines(keepends=True) for part in ("A", "edge_labels", "edge_attributes")}
 
@@ -210,7 +210,7 @@ def test_loops_are_left_out_and_lines_that_occur_twice_count_once(tmp_path: Path
     assert plain(graphs) == naive(TINY)
 
 
-def test_hidden_files_are_passed_over(tmp_path: Path):
+def test_hidden_files_are_skipped(tmp_path: Path):
     """Archives made on a Mac hold a second, hidden file for each."""
     path = pack(write(tmp_path))
     with zipfile.ZipFile(path, "a") as archive:

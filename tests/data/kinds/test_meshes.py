@@ -15,13 +15,12 @@ from typer.testing import CliRunner
 from edgecond.cli import app
 from edgecond.data.folder import surface_spacing
 from edgecond.errors import DataError
-from edgecond.graph.mesh import Mesh
+from edgecond.graph import Mesh
 from edgecond.report.contents import Contents
 from edgecond.runs import user_data
 from edgecond.runs.model import Model
 from tests.data.conftest import real  # noqa: F401  a fixture
 from tests.meshes import BOX, mesh_of
-from tests.sentences import refused
 
 NETWORK = "C(16)-MP(0.6,1.2)-C(32)-GAP-FC(3)"
 SETTINGS = {"network": NETWORK, "input.resolution": 0.25, "input.radius": 0.5, "train.batch_size": 8}
@@ -80,7 +79,7 @@ def test_kinds_of_meshes_are_learned_told_and_predicted_from_the_model_alone(sol
     trained = invoked("train", str(solids), "--meshes", "--epochs", "12", "--out", run, *changes)
     assert "60 meshes in 3 classes" in trained
     model = Model.load(Path(run))
-    test = user_data.read(solids, meshes=True).parts[1]
+    test = user_data.read(solids, meshes=True).test
     assert model.evaluate(test)["accuracy"] > 0.9
 
     told = csv.DictReader(io.StringIO(invoked("predict", run, str(solids))))
@@ -98,8 +97,8 @@ def test_a_report_draws_meshes_by_their_faces_and_their_pyramid_along_edges(soli
     text = Contents(model, [{"epoch": 1, "loss": 1.0, "accuracy": 0.5, "learning_rate": 0.1}], found.test).html()
 
     assert '"type":"mesh3d"' in text
-    assert "They can be turned." in text
-    assert "What edges of the mesh connect within a voxel becomes one" in text
+    assert "can be rotated" in text
+    assert "What edges connect within a voxel becomes one vertex" in text
 
 
 def test_a_file_without_faces_is_skipped_and_told(solids: Path, tmp_path: Path):
@@ -119,7 +118,7 @@ def test_a_table_holds_no_meshes(tmp_path: Path):
     path = tmp_path / "molecules.csv"
     path.write_text("smiles,y\nCCO,1\n")
 
-    with refused(f"meshes are files in a folder with a sub-folder per class: got the file {path}.", DataError):
+    with pytest.raises(DataError, match=r"--meshes is an option for meshes: .*molecules.csv holds molecules"):
         user_data.read(path, meshes=True)
 
 

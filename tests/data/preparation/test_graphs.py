@@ -12,7 +12,12 @@ import torch
 
 from edgecond.data.formats import batch
 from edgecond.data.graphs import GraphExamples
-from edgecond.data.preparation import preparation, restored
+from edgecond.data.preparation import GraphPreparation, SampleSettings
+from edgecond.notation import Architecture
+
+SETTINGS = SampleSettings(
+    "pairs", Architecture("C(4)-MP-C(4)-GAP-FC(1)"), "given", sparsifications=2, attributes=True, standardised=True
+)
 
 
 @pytest.fixture(autouse=True)
@@ -34,9 +39,8 @@ def examples() -> GraphExamples:
 def test_attributes_are_in_units_of_the_training_graphs():
     """Of 0, 10, 20 and 30 the mean is 15 and the deviation the root of 125; what is constant has the scale 1."""
     train, test = examples().take([0, 1]), examples().take([2])
-    recipe = for_graphs("pairs", train, "regression", dataset="batch")
 
-    made = preparation(recipe, train, lambda done, total: None)
+    made = GraphPreparation.fit(SETTINGS, train)
     sample = made.view(test, 0, 1).sample([0], 0)
 
     assert sample.x[:, 1].tolist() == pytest.approx([25 / 125**0.5, 35 / 125**0.5])
@@ -46,10 +50,9 @@ def test_attributes_are_in_units_of_the_training_graphs():
 
 
 def test_the_units_are_restored_from_the_file():
-    recipe = for_graphs("pairs", examples(), "regression", dataset="batch")
-    made = preparation(recipe, examples(), lambda done, total: None)
+    made = GraphPreparation.fit(SETTINGS, examples())
 
-    again = restored(recipe, dict(made.tensors))
+    again = GraphPreparation.restore(SETTINGS, dict(made.tensors))
 
     one, two = (part.view(examples(), 0, 1).sample([0, 1, 2], 0).x for part in (made, again))
     torch.testing.assert_close(one, two, rtol=0, atol=0)
@@ -57,13 +60,12 @@ def test_the_units_are_restored_from_the_file():
 
 def test_pyramids_that_are_not_kept_are_forgotten_when_others_are_asked_for_and_do_not_travel():
     """A service that predicts all day must not grow, and a model that is sent away stays small."""
-    recipe = for_graphs("pairs", examples(), "regression", dataset="batch")
-    made = preparation(recipe, examples(), lambda done, total: None, transient=True)
+    made = GraphPreparation.fit(SETTINGS, examples(), transient=True)
     other = batch.packed([SimpleNamespace(edge_index=np.array([[0, 1], [1, 0]]), num_nodes=2, x=np.array([1.0, 2.5]))])
 
     made.view(examples(), 0, 1)
     made.view(GraphExamples(other.graphs, np.arange(1)), 0, 1)
 
-    assert made._made == {}
-    assert made._latest[0] is other.graphs
-    assert pickle.loads(pickle.dumps(made))._latest == []
+    assert made._pyramids == {}
+    assert made._last[0] is other.graphs
+    assert pickle.loads(pickle.dumps(made))._last == []

@@ -1,4 +1,4 @@
-"""Cells and trees in C++: the numbers of scipy and NumPy, bit for bit, and who serves."""
+"""The C++ backend agrees with scipy bit for bit, and is used where it applies."""
 
 from __future__ import annotations
 
@@ -15,17 +15,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from edgecond.data.pyramid import cells as native
-from edgecond.data.pyramid import cloud_pyramid, neighbors
+from edgecond.data.pyramid import cells, cloud_pyramid, neighbors
 from edgecond.data.pyramid.neighbors import closest, within
-from tests.data.pyramid.engines import running_on
+from tests.data.pyramid.backends import using
 from tests.data.pyramid.test_init import random_cloud, SYDNEY_LEVELS
 
-needs_extension = pytest.mark.skipif(native._extension is None, reason="this machine has no C++ extension")
+needs_extension = pytest.mark.skipif(cells._extension is None, reason="the C++ extension is not built")
 
 SHAPES: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {
     "uniform": lambda rng, n: rng.uniform(0, 4, (n, 3)),
-    "on a grid": lambda rng, n: rng.integers(0, 4, (n, 3)).astype(float),  # equal and equally far points
+    "on a grid": lambda rng, n: rng.integers(0, 4, (n, 3)).astype(float),  # equal and equally distant points
     "on a plane": lambda rng, n: rng.integers(-6, 6, (n, 3)) * [1.0, 1.0, 0.0],
     "in one place": lambda rng, n: np.tile(rng.uniform(-1, 1, 3), (n, 1)),
     "clustered": lambda rng, n: rng.integers(0, 3, (n, 1)) + 1e-3 * rng.normal(size=(n, 3)),
@@ -35,7 +34,7 @@ SHAPES: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {
 
 @st.composite
 def batches(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, float]:
-    """Clouds of all shapes, of one size from tiny to huge, perhaps far from the origin; and their scale."""
+    """Draw clouds of all shapes, of one scale from tiny to huge, perhaps far from the origin; and their scale."""
     rng = np.random.default_rng(draw(st.integers(0, 2**20)))
     shapes = draw(st.lists(st.tuples(st.sampled_from(list(SHAPES)), st.integers(1, 40)), min_size=1, max_size=4))
     scale = draw(st.sampled_from([1e-60, 1e-3, 0.1, 1, 1e6, 1e30]))
@@ -45,19 +44,19 @@ def batches(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, float]:
 
 
 def by_both(search: Callable[[], Any]) -> list[Any]:
-    """What the extension finds, and what scipy does."""
-    found = []
-    for engine in ("cells", "scipy"):
-        with running_on(engine):
-            found.append(search())
-    return found
+    """Return the results of the C++ extension and of scipy."""
+    results = []
+    for backend in ("cpp", "scipy"):
+        with using(backend):
+            results.append(search())
+    return results
 
 
 @needs_extension
 @settings(deadline=None, max_examples=300)
 @given(batches(), st.sampled_from([1e-9, 1e-3, 0.7, 1, 2**0.5, 3.3, 100, 1e12]), st.sampled_from([None, 1, 2, 7, 100]))
-def test_cells_find_the_edges_of_scipy(batch, radius, cap):
-    """Of the same type and in the same order: ties, duplicates, and radii far from the size of the clouds."""
+def test_cpp_and_scipy_find_the_same_edges(batch, radius, cap):
+    """In type and order; with ties, duplicates, and radii much smaller and larger than the clouds."""
     positions, sizes, scale = batch
 
     ours, expected = by_both(lambda: within(positions, sizes, radius * scale, cap=cap))
@@ -69,8 +68,8 @@ def test_cells_find_the_edges_of_scipy(batch, radius, cap):
 @needs_extension
 @settings(deadline=None, max_examples=300)
 @given(batches(), st.integers(0, 2**20))
-def test_trees_find_the_centroids_of_scipy(batch, seed):
-    """Some points of each cloud are its centroids, perhaps none: then their number stands for the missing one."""
+def test_cpp_and_scipy_find_the_same_centroids(batch, seed):
+    """The centroids are some points of each cloud; a missing centroid is the number of centroids."""
     positions, sizes, _ = batch
     chosen = np.random.default_rng(seed).random(len(positions)) < 0.5
     chosen[0] = True
@@ -85,7 +84,7 @@ def test_trees_find_the_centroids_of_scipy(batch, seed):
 @needs_extension
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("cap", [None, 20])
-def test_large_clouds_have_the_same_edges_and_centroids(shape, cap):
+def test_cpp_and_scipy_agree_on_large_clouds(shape, cap):
     """Many cells, and trees of many nodes."""
     rng = np.random.default_rng(0)
     sizes, counts = np.array([1500, 1, 500]), np.array([300, 1, 90])
@@ -100,7 +99,7 @@ def test_large_clouds_have_the_same_edges_and_centroids(shape, cap):
 
 
 @needs_extension
-def test_pyramids_are_the_same():
+def test_cpp_and_scipy_build_the_same_pyramids():
     clouds = [random_cloud(n, seed=n) for n in (700, 1, 300)]
 
     ours, expected = by_both(lambda: cloud_pyramid(clouds, SYDNEY_LEVELS))
@@ -112,8 +111,8 @@ def test_pyramids_are_the_same():
 
 
 @needs_extension
-def test_what_comes_out_can_be_written_to():
-    """As any array; torch warns of one that cannot."""
+def test_the_results_are_writable():
+    """torch warns about arrays that are not."""
     cloud = random_cloud(9, 0).positions.double().numpy()
 
     source, target = within(cloud, np.array([9]), 1)
@@ -122,7 +121,7 @@ def test_what_comes_out_can_be_written_to():
     assert all(array.flags.writeable for array in (source, target, index))
 
 
-# Which of them serves
+# Choice of the backend
 
 
 @pytest.mark.parametrize(
@@ -140,20 +139,20 @@ def test_what_comes_out_can_be_written_to():
         (2.0**20 * np.eye(3), 0.999),
     ],
 )
-def test_what_is_beyond_the_extension_is_left_to_scipy(positions, radius):
-    """Other types, sizes that do not fit, numbers whose squares are none, and more cells than can be numbered."""
-    assert native.within(positions, np.array([3]), radius, 100, 10**9) is None
+def test_input_that_the_extension_cannot_handle_is_left_to_scipy(positions, radius):
+    """Other types, wrong sizes, numbers whose squares overflow or underflow, and too many cells."""
+    assert cells.within(positions, np.array([3]), radius, 100, 10**9) is None
 
 
 def test_too_many_pairs_are_left_to_scipy(monkeypatch):
-    """Three points in one cell propose nine pairs."""
+    """By hand: three points in one cell are nine candidate pairs."""
     monkeypatch.setattr(neighbors, "PAIRS_AT_MOST", 8)
 
-    assert native.within(np.zeros((3, 3)), np.array([3]), 1, 100, 8) is None
+    assert cells.within(np.zeros((3, 3)), np.array([3]), 1, 100, 8) is None
     assert within(np.zeros((3, 3)), np.array([3]), 1)[0].tolist() == [0, 1, 2] * 3
 
 
-def test_coordinates_that_are_no_numbers_are_refused_as_before():
+def test_coordinates_must_be_finite():
     positions, sizes = np.full((2, 3), np.nan), np.array([2])
     with pytest.raises(ValueError, match="finite"):
         within(positions, sizes, 1)
@@ -161,18 +160,18 @@ def test_coordinates_that_are_no_numbers_are_refused_as_before():
         closest(np.zeros((2, 3)), sizes, positions, sizes)
 
 
-def test_the_extension_can_be_turned_off_and_need_not_be_there():
-    """The documented switch, both values; and an extension that was not built, for which None in sys.modules stands."""
+def test_the_extension_can_be_disabled_and_is_optional():
+    """The documented switch, on and off; and an extension that is not built, simulated by None in sys.modules."""
     code = """
 import importlib, os, sys
-from edgecond.data.pyramid import cells as native
+from edgecond.data.pyramid import cells
 for switch in ("", "0", "hidden"):
     os.environ["EDGECOND_NATIVE"] = switch
     if switch == "hidden":
         sys.modules["edgecond.data.pyramid._cells"] = None
         vars(sys.modules["edgecond.data.pyramid"]).pop("_cells", None)
-    importlib.reload(native)
-    print(native.available())
+    importlib.reload(cells)
+    print(cells.available())
 """
 
     environment = {**os.environ, "EDGECOND_NATIVE": ""}
@@ -182,10 +181,10 @@ for switch in ("", "0", "hidden"):
     assert run.stdout.split() == [str(built), "False", "False"]
 
 
-def test_importing_the_extension_does_not_turn_it_on(monkeypatch):
-    """Python binds an imported module to its package; the switch must not be undone by that."""
-    monkeypatch.setattr(native, "_extension", None)
+def test_importing_the_extension_does_not_enable_it(monkeypatch):
+    """Python binds an imported module to its package; that must not undo the switch."""
+    monkeypatch.setattr(cells, "_extension", None)
     if find_spec("edgecond.data.pyramid._cells") is not None:
         import_module("edgecond.data.pyramid._cells")
 
-    assert not native.available()
+    assert not cells.available()

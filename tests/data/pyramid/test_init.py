@@ -1,4 +1,4 @@
-"""Pyramids of clouds: the levels of the paper's networks, and what becomes of odd clouds."""
+"""Pyramids of clouds have the levels of the paper's networks, also for single, equal and invalid points."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def random_cloud(n: int, seed: int, extent: float = 2.0) -> Cloud:
 
 
 def image(size: int = 28) -> Cloud:
-    """A picture as a point cloud: $p = (x, y, 0)$ (Section 4.4)."""
+    """Build the point cloud of an image: $p = (x, y, 0)$ (Section 4.4)."""
     grid = torch.cartesian_prod(torch.arange(float(size)), torch.arange(float(size)), torch.zeros(1))
     return Cloud(grid, torch.rand(len(grid), 1))
 
@@ -41,24 +41,23 @@ def degrees(levels: Levels) -> list[Tensor]:
 
 
 def test_resolutions_and_radii_are_read_from_the_notation():
-    """Section 4.1: the input has r = 0.1 and ρ = 0.2 metres, the poolings say the rest."""
+    """Section 4.1: the input has r = 0.1 and ρ = 0.2 metres, the other levels those of the pooling layers."""
     assert SYDNEY_LEVELS == ((0.1, 0.2), (0.25, 0.5), (0.75, 1.5), (1.5, 1.5))
 
 
-def test_radii_are_scaled_in_all_layers():
+def test_radii_are_scaled_at_all_levels():
     """Table 1, ECC 2ρ; and Section 4.2 writes its lengths as fractions."""
     architecture = Architecture("C(16)-MP(2.5/32,7.5/32)-C(32)-GMP-FC(10)")
 
     assert levels_of(architecture, 1 / 32, 2 / 32, radius_scale=2) == ((1 / 32, 4 / 32), (2.5 / 32, 15 / 32))
 
 
-def test_poolings_of_clouds_need_a_resolution():
-    sentence = "a pooling of point clouds needs a resolution and a radius: got MP. Write it as in MP(0.25,0.5)."
-    with refused(sentence):
+def test_pooling_layers_for_clouds_need_a_resolution_and_a_radius():
+    with pytest.raises(ValueError, match=r"a resolution and a radius: got MP\. Write it as in MP\(0\.25,0\.5\)"):
         levels_of(Architecture("C(4)-MP-C(4)-GAP-FC(2)"), None, 1)
 
 
-def test_the_network_for_mnist_sees_filters_of_5x5_3x3_and_3x3_and_then_4x4_points():
+def test_the_network_for_mnist_has_filters_of_5x5_3x3_and_3x3_pixels_and_then_4x4_points():
     """Section 4.4: "exactly corresponds to a regular CNN", 28x28 pixels pooled by 2x2 to 14x14, 7x7 and 4x4."""
     levels = cloud_pyramid([image(), image()], MNIST_LEVELS, strided=True)
 
@@ -68,8 +67,8 @@ def test_the_network_for_mnist_sees_filters_of_5x5_3x3_and_3x3_and_then_4x4_poin
     assert degrees(levels)[0][inside].unique().tolist() == [25]
 
 
-def test_pools_of_mnist_are_2x2_pixels():
-    """Section 4.4: "max-poolings of size 2x2"; the 7x7 points leave a half-filled last row and column."""
+def test_the_network_for_mnist_pools_2x2_pixels():
+    """Section 4.4: "max-poolings of size 2x2"; the last row and column of 7x7 points are half filled."""
     levels = cloud_pyramid([image()], MNIST_LEVELS, strided=True)
 
     for pool_map, most in zip(levels.pool_maps, (4, 4, 4), strict=True):
@@ -77,22 +76,22 @@ def test_pools_of_mnist_are_2x2_pixels():
     assert (torch.bincount(levels.pool_maps[0]) == 4).all()
 
 
-def test_the_strided_level_sends_all_points_of_a_cloud_to_their_centroid():
+def test_the_strided_level_connects_all_points_of_a_cloud_to_their_centroid():
     """Section 4.4: "maps all 4x4 points to only a single point"."""
     last = cloud_pyramid([image(), image()], MNIST_LEVELS, strided=True).levels[-1]
 
     assert last.source.tolist() == list(range(32))
     assert last.target.tolist() == [0] * 16 + [1] * 16
-    # 24 to 27 are the last of 28 pixels: centroids at 3.5, 11.5, 19.5 and 25.5
+    # The last of 28 pixels are 24 to 27: centroids at 3.5, 11.5, 19.5 and 25.5
     assert last.centroids.tolist() == [[15, 15, 0]] * 2
     assert last.offsets[0].tolist() == [3.5 - 15, 3.5 - 15, 0]
 
 
-# What a pyramid is
+# Levels and maps
 
 
 def test_every_level_is_the_voxel_grid_of_the_one_before():
-    """By hand on a line: the voxels [0, 2) and [2, 4) have means 0.5 and 2; of these two, the voxel [0, 4) has 1.25."""
+    """By hand on a line: the voxels [0, 2) and [2, 4) have means 0.5 and 2; the mean of these two is 1.25."""
     line = Cloud(torch.tensor([[10.0, 0, 0], [11.0, 0, 0], [12.0, 0, 0]]), torch.tensor([[1.0], [2.0], [6.0]]))
 
     levels = cloud_pyramid([line], [(None, 1), (2, 1.5), (4, 1)])
@@ -123,7 +122,7 @@ def test_offsets_point_from_the_target_to_the_source():
 
 
 def test_a_batch_has_the_pyramids_of_its_clouds_side_by_side():
-    """One tree serves the batch, and no cloud may notice the others."""
+    """The search runs for the whole batch at once; clouds must not affect each other."""
     clouds = [random_cloud(n, seed=n) for n in (80, 1, 200, 30)]
     together = cloud_pyramid(clouds, SYDNEY_LEVELS)
     alone = [cloud_pyramid([cloud], SYDNEY_LEVELS) for cloud in clouds]
@@ -143,7 +142,7 @@ def test_a_batch_has_the_pyramids_of_its_clouds_side_by_side():
 
 
 def test_the_order_of_points_does_not_matter_once_they_are_in_voxels():
-    """A cloud is a set, and voxels are sorted: every number of the pyramid is the same."""
+    """A cloud is a set and voxels are sorted, so all numbers of the pyramid are the same."""
     cloud = random_cloud(300, seed=1)
     order = torch.randperm(300, generator=torch.Generator().manual_seed(2))
     shuffled = Cloud(cloud.positions[order], cloud.signal[order])
@@ -157,7 +156,7 @@ def test_the_order_of_points_does_not_matter_once_they_are_in_voxels():
 
 
 def test_self_loops_are_always_present():
-    """Section 3.3: "self-edges are always present", so that a vertex far from all others still has a neighbour."""
+    """Section 3.3: "self-edges are always present", so a vertex far from all others still has a neighbour."""
     levels = cloud_pyramid([random_cloud(200, seed=3, extent=50)], SYDNEY_LEVELS, cap=1)
 
     for level in levels.levels:
@@ -165,7 +164,7 @@ def test_self_loops_are_always_present():
         assert level.target.equal(torch.arange(len(level.positions)))
 
 
-# Odd clouds
+# Single, equal and invalid points
 
 
 def test_a_single_point_is_a_pyramid_of_single_points():
@@ -175,8 +174,8 @@ def test_a_single_point_is_a_pyramid_of_single_points():
     assert [pool_map.tolist() for pool_map in levels.pool_maps] == [[0]] * 3
 
 
-def test_equal_points_become_one():
-    """Their signal is averaged; without a resolution all of them stay and are neighbours."""
+def test_equal_points_are_merged():
+    """Their signal is averaged; without a resolution all of them are kept and are neighbours."""
     cloud = Cloud(torch.full((50, 3), -3.7), torch.arange(50.0)[:, None])
 
     merged, kept = cloud_pyramid([cloud], SYDNEY_LEVELS), cloud_pyramid([cloud], [(None, 1)], cap=None)
@@ -186,12 +185,12 @@ def test_equal_points_become_one():
     assert degrees(kept)[0].tolist() == [50] * 50
 
 
-def test_an_empty_cloud_is_refused():
+def test_an_empty_cloud_is_an_error():
     with refused("a cloud needs at least one point: cloud 1 of the batch has none."):
         cloud_pyramid([random_cloud(3, 0), random_cloud(0, 0)], SYDNEY_LEVELS)
 
 
-def test_a_batch_without_clouds_is_refused():
+def test_a_batch_without_clouds_or_levels_is_an_error():
     with refused("a pyramid needs at least one cloud: got none."):
         cloud_pyramid([], SYDNEY_LEVELS)
     with refused("a pyramid needs at least one level: got no resolutions."):
@@ -213,8 +212,8 @@ def test_coordinates_and_signal_must_be_finite(value):
 
 
 @pytest.mark.slow
-def test_a_million_points_make_a_pyramid():
-    """A scan of 100 by 100 by 2 metres; the grid leaves as many points as it has occupied voxels."""
+def test_a_million_points_are_merged_into_the_occupied_voxels():
+    """A scan of 100 by 100 by 2 metres; the number of occupied voxels is counted with torch."""
     positions = torch.rand(1_000_000, 3, generator=torch.Generator().manual_seed(0)) * torch.tensor([100.0, 100.0, 2.0])
 
     levels = cloud_pyramid([Cloud(positions, torch.ones(1_000_000, 1))], [(0.5, 0.75), (2, 3), (8, 12)])

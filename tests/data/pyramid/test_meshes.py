@@ -1,4 +1,4 @@
-"""Pyramids along edges: contraction by definition, and what is far along the surface stays apart."""
+"""Mesh pyramids are contractions of the mesh, in which parts that are far along the surface stay apart."""
 
 from itertools import pairwise
 
@@ -12,8 +12,7 @@ from scipy.sparse.csgraph import connected_components
 
 from edgecond.data.pyramid.meshes import contracted, mesh_pyramid
 from edgecond.data.pyramid.surface import edges_of
-from edgecond.graph import Cloud
-from edgecond.graph.mesh import Mesh
+from edgecond.graph import Cloud, Mesh
 from tests.meshes import BOX, mesh_of, sheet, SPHERE, TORUS
 from tests.sentences import refused
 
@@ -29,7 +28,7 @@ def components(level):
 @pytest.mark.parametrize("shape", [SPHERE, TORUS, trimesh.util.concatenate([sheet(0.0), sheet(0.05)])])
 @pytest.mark.parametrize("resolution", [0.25, 0.6, 5.0])
 def test_a_coarse_graph_is_the_contraction_by_connected_parts_of_voxels(shape, resolution):
-    """The definition, by networkx: parts of a voxel are vertices, and an edge between parts is an edge."""
+    """The definition, computed by networkx: the quotient graph by the connected parts of voxels."""
     points, edges = np.asarray(shape.vertices, np.float32).astype(float), edges_of(shape.faces, len(shape.vertices))
     whole = nx.Graph()
     whole.add_nodes_from(range(len(points)))
@@ -60,8 +59,8 @@ def test_the_first_level_has_the_edges_of_the_mesh_in_both_directions_and_self_l
     assert list(zip(level.target.tolist(), level.source.tolist(), strict=True)) == expected
 
 
-def test_two_parallel_sheets_stay_apart_on_all_levels_as_far_as_one_vertex_each():
-    """They are a twentieth of the largest voxel apart, and no edge leads from one to the other."""
+def test_two_parallel_sheets_stay_separate_down_to_one_vertex_each():
+    """Their distance is a twentieth of the largest voxel, but no edge connects them."""
     mesh = mesh_of(trimesh.util.concatenate([sheet(0.0), sheet(0.1)]))
 
     levels = mesh_pyramid([mesh], [(None, 9.0), (0.5, 9.0), (2.0, 9.0)]).levels
@@ -72,7 +71,7 @@ def test_two_parallel_sheets_stay_apart_on_all_levels_as_far_as_one_vertex_each(
 
 
 def test_a_torus_keeps_its_hole():
-    """A contraction of a connected graph is connected; the ring stays a cycle."""
+    """A contraction of a connected graph is connected; the ring remains a cycle."""
     levels = mesh_pyramid([mesh_of(TORUS)], [(None, 9.0), (0.7, 9.0)]).levels
 
     assert [components(level) for level in levels] == [1, 1]
@@ -82,10 +81,11 @@ def test_a_torus_keeps_its_hole():
     assert not nx.is_tree(coarse)
 
 
-def test_pool_maps_send_a_vertex_to_the_cluster_that_it_is_part_of():
-    found = mesh_pyramid([mesh_of(TORUS)], LEVELS)
+def test_pool_maps_send_a_vertex_to_the_cluster_that_it_is_merged_into():
+    """The position of a cluster is the mean of its vertices."""
+    pyramid = mesh_pyramid([mesh_of(TORUS)], LEVELS)
 
-    for (finer, coarser), pool_map in zip(pairwise(found.levels), found.pool_maps, strict=True):
+    for (finer, coarser), pool_map in zip(pairwise(pyramid.levels), pyramid.pool_maps, strict=True):
         assert len(pool_map) == len(finer.positions)
         assert sorted(set(pool_map.tolist())) == list(range(len(coarser.positions)))  # no cluster is empty
         sums = torch.zeros_like(coarser.positions).index_add(0, pool_map, finer.positions)
@@ -93,16 +93,16 @@ def test_pool_maps_send_a_vertex_to_the_cluster_that_it_is_part_of():
 
 
 def test_flat_parts_have_vertices_after_long_edges_are_split():
-    """A cube of side 1 has 8 vertices; with edges of at most a quarter of it, at least 6 * 16 + 2 (4 x 4 on a face)."""
-    found = mesh_pyramid([mesh_of(BOX)], [(None, 0.36)])
+    """By hand: a cube of side 1 whose edges are halved twice has 4 x 4 squares per face, so 6 * 16 + 2 vertices."""
+    pyramid = mesh_pyramid([mesh_of(BOX)], [(None, 0.36)])
 
-    level = found.levels[0]
+    level = pyramid.levels[0]
     assert len(level.positions) >= 98
     assert level.offsets.norm(dim=1).max() <= 0.36 + 1e-6
-    torch.testing.assert_close(level.positions[found.voxel], torch.tensor(BOX.vertices + 0.5, dtype=torch.float32))
+    torch.testing.assert_close(level.positions[pyramid.voxel], torch.tensor(BOX.vertices + 0.5, dtype=torch.float32))
 
 
-def test_the_signal_is_that_of_the_mesh_and_the_normal():
+def test_the_signal_is_that_of_the_mesh_followed_by_the_normal():
     mesh = mesh_of(sheet(0.0))
 
     x = mesh_pyramid([mesh], [(0.4, 9.0)]).x
@@ -110,7 +110,7 @@ def test_the_signal_is_that_of_the_mesh_and_the_normal():
     torch.testing.assert_close(x, torch.tensor([1.0, 0, 0, 1]).expand(len(x), 4))
 
 
-def test_a_batch_is_its_meshes_one_after_the_other():
+def test_a_batch_has_the_pyramids_of_its_meshes_side_by_side():
     shapes = [mesh_of(shape) for shape in (BOX, SPHERE, TORUS)]
 
     together = mesh_pyramid(shapes, [(0.1, 0.3), *LEVELS[1:]])
@@ -152,21 +152,21 @@ def test_the_order_of_vertices_and_faces_does_not_matter(shape, seed):
     assert all(map(torch.equal, one.pool_maps, other.pool_maps))
 
 
-def test_isolated_vertices_have_themselves_and_degenerate_faces_do_no_harm():
+def test_isolated_vertices_have_self_loops_and_degenerate_faces_are_accepted():
     positions = torch.tensor([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1], [3, 3, 3]])
     mesh = Mesh(positions, torch.ones(5, 1), faces=torch.tensor([[0, 1, 2], [0, 0, 3], [1, 1, 1]]))
 
-    found = mesh_pyramid([mesh], [(None, 9.0), (0.5, 9.0)])
+    pyramid = mesh_pyramid([mesh], [(None, 9.0), (0.5, 9.0)])
 
-    edges = set(zip(found.levels[0].source.tolist(), found.levels[0].target.tolist(), strict=True))
+    edges = set(zip(pyramid.levels[0].source.tolist(), pyramid.levels[0].target.tolist(), strict=True))
     one_way = {(0, 1), (0, 2), (1, 2), (0, 3)}
     assert edges == one_way | {(b, a) for a, b in one_way} | {(i, i) for i in range(5)}
-    assert torch.isfinite(found.x).all()
-    assert found.x[4].tolist() == [1, 0, 0, 0]
-    assert components(found.levels[1]) == 2
+    assert torch.isfinite(pyramid.x).all()
+    assert pyramid.x[4].tolist() == [1, 0, 0, 0]
+    assert components(pyramid.levels[1]) == 2
 
 
-def test_a_mesh_without_faces_is_its_vertices_each_alone():
+def test_a_mesh_without_faces_has_self_loops_only():
     mesh = Mesh(torch.eye(3), torch.ones(3, 1), faces=torch.zeros(0, 3, dtype=torch.long))
 
     level = mesh_pyramid([mesh], [(10.0, 1.0)]).levels[0]
@@ -174,20 +174,20 @@ def test_a_mesh_without_faces_is_its_vertices_each_alone():
     assert level.source.tolist() == level.target.tolist() == [0, 1, 2]
 
 
-def test_a_strided_level_sends_all_vertices_to_the_centroid():
-    found = mesh_pyramid([mesh_of(SPHERE), mesh_of(BOX)], LEVELS, strided=True).levels[-1]
+def test_a_strided_level_connects_all_vertices_to_the_centroid():
+    last = mesh_pyramid([mesh_of(SPHERE), mesh_of(BOX)], LEVELS, strided=True).levels[-1]
 
-    assert found.centroids.shape == (2, 3)
-    assert torch.bincount(found.target).tolist() == found.sizes.tolist()
+    assert last.centroids.shape == (2, 3)
+    assert torch.bincount(last.target).tolist() == last.sizes.tolist()
 
 
-def test_a_cloud_is_no_mesh():
-    with refused("a graph along edges needs meshes: got a cloud, which has none. Read the files as meshes."):
+def test_a_cloud_instead_of_a_mesh_is_an_error():
+    with refused("a mesh pyramid needs meshes: got a cloud, which has no edges. Read the files as meshes."):
         mesh_pyramid([Cloud(torch.eye(3), torch.ones(3, 1))], LEVELS)
 
 
-def test_what_cannot_be_a_pyramid_is_a_sentence():
+def test_a_pyramid_without_levels_or_radius_is_an_error():
     with refused("a pyramid needs at least one level: got no resolutions."):
         mesh_pyramid([mesh_of(BOX)], [])
-    with refused("a radius is a positive number: got 0."):
+    with refused("a radius must be a positive number: got 0."):
         mesh_pyramid([mesh_of(BOX)], [(None, 0)])

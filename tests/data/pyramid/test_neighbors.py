@@ -1,4 +1,4 @@
-"""Neighbourhoods and nearest centroids of a batch, against comparing all pairs of points; in C++ and by scipy."""
+"""Neighbourhoods and nearest centroids of a batch are those found by comparing all pairs, in C++ and with scipy."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from edgecond.data.pyramid import neighbors
 from edgecond.data.pyramid.neighbors import closest, nearest, within
-from tests.data.pyramid.engines import running_on
+from tests.data.pyramid.backends import using
 from tests.sentences import refused
 
 RADII = [0.7, 1, 2**0.5, 2, 3.3]
 
-# Points of a small grid are often equal or equally far apart; the other points never are.
+# Points of a small grid are often equal or equally distant; the other points never are.
 clouds = st.lists(
     st.tuples(st.integers(1, 25), st.booleans(), st.integers(0, 2**20)).map(lambda drawn: random_points(*drawn)),
     min_size=1,
@@ -24,9 +24,9 @@ clouds = st.lists(
 )
 
 
-@pytest.fixture(params=["cells", "scipy"], scope="module", autouse=True)
-def _engine(request):
-    with running_on(request.param):
+@pytest.fixture(params=["cpp", "scipy"], scope="module", autouse=True)
+def _backend(request):
+    with using(request.param):
         yield
 
 
@@ -44,7 +44,7 @@ def starts(clouds: list[np.ndarray]) -> list[int]:
 
 
 def by_pairs(clouds: list[np.ndarray], radius: float = np.inf, most: int | None = None) -> list[tuple[int, int]]:
-    """Edges (j, i) in order: for each point the others of its cloud, ranked by distance, itself first."""
+    """Find the edges (j, i) by ranking the points of a cloud by distance for each point, itself first."""
     edges = []
     for start, cloud in zip(starts(clouds), clouds, strict=True):
         for i, here in enumerate(cloud):
@@ -68,8 +68,8 @@ def test_neighbours_within_a_radius_are_those_found_by_comparing_all_pairs(cloud
 
 @settings(deadline=None)
 @given(clouds, st.sampled_from(RADII))
-def test_neighbours_found_in_parts_are_the_same(clouds, radius):
-    """A batch too large to hold all its pairs goes part by part."""
+def test_neighbours_found_part_by_part_are_the_same(clouds, radius):
+    """A batch with too many pairs for the memory is searched part by part."""
     whole = as_pairs(within(*batch(clouds), radius, cap=3))
 
     with pytest.MonkeyPatch.context() as patch:
@@ -82,14 +82,14 @@ def test_neighbours_found_in_parts_are_the_same(clouds, radius):
 @settings(deadline=None)
 @given(clouds, st.integers(1, 30))
 def test_k_nearest_points_are_those_found_by_comparing_all_pairs(clouds, k):
-    """Ties by index, the point itself always, and all points of a cloud that has fewer than k."""
+    """Ties are broken by index, the point itself is included, and a cloud of fewer than k points is complete."""
     assert as_pairs(nearest(*batch(clouds), k)) == by_pairs(clouds, most=k)
 
 
 @settings(deadline=None)
 @given(clouds, st.integers(0, 2**20))
-def test_the_closest_centroid_is_that_of_the_own_cloud_found_by_comparing_all(clouds, seed):
-    """The pooling map of Section 3.4; NumPy's argmin takes the first of several."""
+def test_the_closest_centroid_of_the_same_cloud_is_that_found_by_comparing_all(clouds, seed):
+    """The pool map of Section 3.4; NumPy's argmin returns the first of several."""
     rng = np.random.default_rng(seed)
     centroids = [random_points(int(rng.integers(1, 9)), bool(rng.integers(2)), seed + c) for c in range(len(clouds))]
 
@@ -108,25 +108,25 @@ def test_the_closest_centroid_is_that_of_the_own_cloud_found_by_comparing_all(cl
 def test_the_order_of_points_and_clouds_only_renumbers_neighbours(clouds, radius, seed):
     """A cloud is a set: shuffled clouds of shuffled points have the same edges between the same points."""
     rng = np.random.default_rng(seed)
-    turns = [rng.permutation(len(cloud)) for cloud in clouds]
-    swap = rng.permutation(len(clouds))
-    old = np.concatenate([starts(clouds)[c] + turns[c] for c in swap])  # former number of each point
+    orders = [rng.permutation(len(cloud)) for cloud in clouds]
+    order = rng.permutation(len(clouds))
+    old = np.concatenate([starts(clouds)[c] + orders[c] for c in order])  # former number of each point
 
-    shuffled = within(*batch([clouds[c][turns[c]] for c in swap]), radius)
+    shuffled = within(*batch([clouds[c][orders[c]] for c in order]), radius)
 
     renumbered = sorted(zip(old[shuffled[0]].tolist(), old[shuffled[1]].tolist(), strict=True))
     assert renumbered == sorted(as_pairs(within(*batch(clouds), radius)))
 
 
 def test_a_point_at_exactly_the_radius_is_a_neighbour():
-    """By hand: 3, 4 and 5 make a right angle."""
+    """By hand: 3, 4 and 5 are the sides of a right triangle."""
     positions = np.array([[0, 0, 0], [3, 4, 0], [0, 0, 5 + 1e-9]])
 
     assert as_pairs(within(positions, np.array([3]), 5)) == [(0, 0), (1, 0), (0, 1), (1, 1), (2, 2)]
 
 
-def test_clouds_far_from_the_origin_have_the_neighbours_they_have_near_it():
-    """Whole numbers of metres are exact at the other end of the country too."""
+def test_clouds_far_from_the_origin_have_the_same_neighbours_as_near_it():
+    """Coordinates in whole metres are exact there too."""
     near = random_points(40, True, 0)
     sizes = np.array([15, 25])
 
@@ -134,40 +134,39 @@ def test_clouds_far_from_the_origin_have_the_neighbours_they_have_near_it():
 
 
 @pytest.mark.parametrize("place", [1e17, 1e30])
-def test_clouds_in_one_place_do_not_meet_however_far_it_is(place):
-    """Numbers are sparse out there: one cloud beside the other must not end up in the other."""
+def test_clouds_at_the_same_distant_place_stay_separate(place):
+    """Floating-point numbers are sparse there: placing clouds side by side must not merge them."""
     positions, sizes = np.full((3, 3), place), np.array([1, 2])
 
     assert as_pairs(within(positions, sizes, 1e-3)) == [(0, 0), (1, 1), (2, 1), (1, 2), (2, 2)]
     assert closest(positions, sizes, positions[:2], np.array([1, 1])).tolist() == [0, 1, 1]
 
 
-def test_all_points_in_one_place_keep_the_first_ones_and_themselves():
+def test_equal_points_keep_the_first_points_and_themselves():
     """By hand: all are equally near, so a cap of 2 keeps point 0 and the point itself; point 0 keeps point 1."""
     edges = within(np.ones((4, 3)), np.array([4]), 0.5, cap=2)
 
     assert as_pairs(edges) == [(0, 0), (1, 0), (0, 1), (1, 1), (0, 2), (2, 2), (0, 3), (3, 3)]
 
 
-def test_too_many_pairs_are_refused_before_they_fill_the_memory(monkeypatch):
+def test_too_many_pairs_are_an_error(monkeypatch):
     monkeypatch.setattr(neighbors, "PAIRS_AT_ONCE", 10)
     monkeypatch.setattr(neighbors, "PAIRS_AT_MOST", 15)
-    sentence = (
-        "neighbourhoods of radius 1 hold 16 pairs of points, more than 15. "
+    with refused(
+        "neighbourhoods must have at most 15 pairs of points: radius 1 gives 16. "
         "Choose a smaller radius, or a resolution that merges points first."
-    )
-    with refused(sentence):
+    ):
         within(np.zeros((4, 3)), np.array([4]), 1)
 
 
 @pytest.mark.parametrize("radius", [0, -1, np.inf, np.nan])
-def test_a_radius_is_a_positive_number(radius):
-    with refused(f"a radius is a positive number: got {radius}."):
+def test_a_radius_must_be_a_positive_number(radius):
+    with refused(f"a radius must be a positive number: got {radius}."):
         within(np.zeros((1, 3)), np.array([1]), radius)
 
 
-def test_a_point_cannot_lose_itself():
-    with refused("a cap keeps at least the point itself: got 0. Pass None for no cap."):
+def test_a_point_is_always_its_own_neighbour():
+    with pytest.raises(ValueError, match=r"a cap must be at least 1.*: got 0. Pass None for no cap"):
         within(np.zeros((1, 3)), np.array([1]), 1, cap=0)
-    with refused("a point has at least one nearest point, itself: got k = 0."):
+    with pytest.raises(ValueError, match=r"k must be at least 1.*: got 0"):
         nearest(np.zeros((1, 3)), np.array([1]), 0)

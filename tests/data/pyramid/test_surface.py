@@ -1,4 +1,4 @@
-"""Splitting keeps the surface and leaves no edge too long; edges and normals are those that geometry tells."""
+"""Subdivision keeps the surface and leaves no long edges; edges and normals agree with trimesh and geometry."""
 
 import numpy as np
 import pytest
@@ -21,30 +21,30 @@ def test_edges_are_those_of_trimesh(shape):
     np.testing.assert_array_equal(edges_of(faces, len(vertices)), np.unique(np.sort(shape.edges_unique, 1), axis=0))
 
 
-def test_a_degenerate_face_gives_the_edge_it_has_and_no_self_loop():
+def test_a_degenerate_face_has_edges_between_different_vertices_only():
     assert edges_of(np.array([[0, 0, 1], [2, 2, 2]]), 3).tolist() == [[0, 1]]
     assert edges_of(np.zeros((0, 3), np.int64), 0).shape == (0, 2)
 
 
 def test_normals_of_a_sphere_point_away_from_its_centre():
-    """By symmetry, up to how evenly the triangles lie around a vertex."""
+    """By symmetry, up to the irregularity of the triangles around a vertex."""
     vertices, faces = arrays(SPHERE)
 
     np.testing.assert_allclose(normals(vertices, faces), vertices, atol=0.02)
 
 
 def test_normals_weigh_faces_by_area():
-    """Two right triangles share the x axis: one in the plane z = 0 of area 1/2, one in y = 0 of area 1."""
+    """By hand: two right triangles share the x axis, one in the plane z = 0 of area 1/2, one in y = 0 of area 1."""
     vertices = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 2.0]])
     faces = np.array([[0, 1, 2], [0, 1, 3]])  # normals z and -y
 
-    found = normals(vertices, faces)
+    ours = normals(vertices, faces)
 
-    np.testing.assert_allclose(found[0], np.array([0, -2, 1]) / np.sqrt(5))
-    np.testing.assert_allclose(found[2:], [[0, 0, 1], [0, -1, 0]])
+    np.testing.assert_allclose(ours[0], np.array([0, -2, 1]) / np.sqrt(5))
+    np.testing.assert_allclose(ours[2:], [[0, 0, 1], [0, -1, 0]])
 
 
-def test_faces_that_cancel_and_vertices_without_faces_have_no_normal():
+def test_vertices_without_faces_or_whose_faces_cancel_have_the_normal_zero():
     vertices = np.array([[0, 0, 0], [1, 0, 0.1], [0, 1, 0], [5, 5, 5]])
 
     np.testing.assert_array_equal(normals(vertices, np.array([[0, 1, 2], [0, 2, 1]])), 0)
@@ -53,7 +53,7 @@ def test_faces_that_cancel_and_vertices_without_faces_have_no_normal():
 @pytest.mark.parametrize("shape", [BOX, SPHERE, TORUS])
 @pytest.mark.parametrize("longest", [0.2, 0.37, 0.9])
 def test_splitting_keeps_the_surface_and_shortens_its_edges(shape, longest):
-    """Area, enclosed volume and Euler's number tell the same surface, turned outward, without gaps."""
+    """Area, volume, Euler characteristic and watertightness, computed by trimesh, do not change."""
     vertices, faces = arrays(shape)
 
     positions, values, cut = split(vertices, vertices @ [[1.0], [2.0], [3.0]], faces, longest)
@@ -67,8 +67,8 @@ def test_splitting_keeps_the_surface_and_shortens_its_edges(shape, longest):
     np.testing.assert_allclose(values, positions @ [[1.0], [2.0], [3.0]])  # linear values are interpolated exactly
 
 
-def test_a_face_is_cut_by_the_number_of_its_long_sides():
-    """Sides 3, 4 and 5: into 1, 2, 3 and 4 faces as they become too long one after the other."""
+def test_a_face_with_k_long_sides_is_divided_into_k_plus_1_faces():
+    """By hand: of the sides 3, 4 and 5, none, one, two and three are too long."""
     vertices, face = np.array([[0, 0, 0], [4, 0, 0], [0, 3, 0.0]]), np.array([[0, 1, 2]])
 
     assert [len(split(vertices, vertices, face, longest)[2]) for longest in (5, 4.5, 3.5, 2.5)] == [1, 2, 3, 4]
@@ -76,7 +76,7 @@ def test_a_face_is_cut_by_the_number_of_its_long_sides():
 
 @pytest.mark.parametrize("seed", range(3))
 def test_the_order_of_vertices_and_faces_does_not_matter(seed):
-    """A box has squares whose diagonals are equally long: the choice must not depend on numbers."""
+    """The squares of a box have equal diagonals: the choice must not depend on vertex numbers."""
     rng = np.random.default_rng(seed)
     vertices, faces = arrays(BOX)
     order = rng.permutation(len(vertices))
@@ -93,9 +93,9 @@ def test_the_order_of_vertices_and_faces_does_not_matter(seed):
     assert triangles(one, one_faces) == triangles(other, other_faces)
 
 
-def test_splitting_without_end_is_refused(monkeypatch):
+def test_too_many_faces_are_an_error(monkeypatch):
     monkeypatch.setattr(surface, "FACES_AT_MOST", 1000)
     vertices, faces = arrays(BOX)
 
-    with refused("a mesh without edges longer than 0.01 has more than 1,000 faces. Choose a larger radius."):
+    with refused("a mesh must have at most 1,000 faces: with edges up to 0.01 it has more. Choose a larger radius."):
         split(vertices, vertices, faces, 0.01)

@@ -1,4 +1,4 @@
-"""Voxels and their centroids, against a dictionary of points."""
+"""Points of a voxel are replaced by their centroid and by their most frequent class."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_points_of_a_voxel_are_replaced_by_their_centroid(sizes, seed, resolutio
 @settings(deadline=None)
 @given(sizes_of_clouds, st.integers(0, 2**20))
 def test_centroids_do_not_depend_on_the_order_of_the_points(sizes, seed):
-    """Bit for bit: sums of numbers in single precision are exact in double precision."""
+    """Bit for bit: sums of single-precision numbers are exact in double precision."""
     positions, sizes = random_batch(sizes, seed)
     ends = np.cumsum(sizes)
     rng = np.random.default_rng(seed)
@@ -61,7 +61,7 @@ def test_a_plane_of_the_grid_belongs_to_the_voxel_above_it():
 
 
 def test_a_grid_begins_at_the_smallest_coordinates_of_each_cloud():
-    """By hand: each coordinate less its minimum over the cloud."""
+    """By hand: each coordinate minus its minimum over the cloud."""
     positions = np.array([[5, -1, 2], [3, 4, 2], [-7.5, 0, 1]])
 
     moved = positive_octant(positions, np.array([2, 1]))
@@ -70,7 +70,7 @@ def test_a_grid_begins_at_the_smallest_coordinates_of_each_cloud():
 
 
 @pytest.mark.parametrize("resolution", [None, 0])
-def test_without_a_resolution_every_point_stays(resolution):
+def test_without_a_resolution_every_point_is_kept(resolution):
     positions, sizes = random_batch([3, 2], 0)
 
     voxels = voxel_grid(positions, sizes, resolution)
@@ -81,29 +81,28 @@ def test_without_a_resolution_every_point_stays(resolution):
 
 
 def test_the_signal_of_a_voxel_is_the_mean_of_its_points():
-    """By hand."""
+    """By hand: (1 + 6) / 2 and (10 + 60) / 2."""
     assert mean(np.array([[1, 10], [2, 20], [6, 60]]), np.array([1, 0, 1]), 2).tolist() == [[2, 20], [3.5, 35]]
 
 
-def test_a_grid_too_fine_to_number_is_refused():
-    """A unit cube in steps of 2^-22 has more than 2^66 voxels."""
+def test_a_grid_with_too_many_voxels_is_an_error():
+    """By hand: a unit cube at resolution 2^-22 has more than 2^66 voxels, too many for 64 bits."""
     cells = 2**22 + 1
-    sentence = (
-        f"a grid of resolution {2**-22} has too many voxels to number: {cells} x {cells} x {cells} for each cloud. "
-        "Choose a coarser one, or remove stray points."
-    )
-    with refused(sentence):
+    with refused(
+        f"a grid of resolution {2**-22} has too many voxels: {cells} x {cells} x {cells} for each cloud. "
+        "Choose a coarser resolution, or remove stray points."
+    ):
         voxel_grid(np.array([[0, 0, 0], [1, 1, 1]]), np.array([2]), 2**-22)
 
 
 @pytest.mark.parametrize("resolution", [-1, np.inf, np.nan])
-def test_a_resolution_is_a_positive_number(resolution):
-    with refused(f"a resolution is a positive number, or none to keep all points: got {resolution}."):
+def test_a_resolution_must_be_a_positive_number(resolution):
+    with pytest.raises(ValueError, match=f"a positive number, or None to keep all points: got {resolution}"):
         voxel_grid(np.zeros((1, 3)), np.array([1]), resolution)
 
 
 def test_the_class_of_a_voxel_is_the_most_frequent_one_of_its_points():
-    """By hand: 2 wins by two to one, a tie goes to the lower class, and unknown points have no vote."""
+    """By hand: 2 wins by two votes to one, a tie goes to the lower class, and unknown points have no vote."""
     y = np.array([2, 0, 2, 3, 1, -1, -1, 1, -1])
     voxel = np.array([0, 0, 0, 1, 1, 1, 2, 3, 3])
 

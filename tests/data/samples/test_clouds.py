@@ -1,4 +1,4 @@
-"""Clouds become samples that networks accept."""
+"""Clouds and meshes become samples that networks accept."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from edgecond.data.augment import augment
 from edgecond.data.labels import distinct_offsets, label_edges, LABELLINGS
 from edgecond.data.pyramid import cloud_pyramid, levels_of
 from edgecond.data.samples.clouds import build, Builder, CloudSource
-from edgecond.graph import Cloud, collate, Graph
-from edgecond.graph.mesh import Mesh
+from edgecond.graph import Cloud, collate, Graph, Mesh
 from edgecond.nn.network import Network
 from edgecond.notation import Architecture
 from tests.meshes import BOX, mesh_of, SPHERE, TORUS
@@ -37,7 +36,7 @@ def random_clouds(count: int = 5, seed: int = 0) -> list[Cloud]:
 
 
 def random_images(count: int = 3) -> list[Cloud]:
-    """Pictures of one grid, which they share."""
+    """Draw images that share one grid."""
     generator = torch.Generator().manual_seed(0)
     return [Cloud(GRID, torch.rand(64, 1, generator=generator)) for _ in range(count)]
 
@@ -53,7 +52,7 @@ def test_a_network_accepts_the_sample_of_a_batch(labelling: str):
 
 
 def test_the_sample_of_a_batch_is_the_batch_of_its_samples():
-    """Another method: one cloud at a time, put side by side by `collate`."""
+    """Another method: `collate` the samples of single clouds."""
     clouds = random_clouds()
 
     together = build(clouds, range(5), LEVELS)
@@ -61,7 +60,7 @@ def test_the_sample_of_a_batch_is_the_batch_of_its_samples():
     assert same(together, collate([build([cloud], [y], LEVELS) for y, cloud in enumerate(clouds)]))
 
 
-def test_a_strided_sample_is_the_batch_of_its_samples_too():
+def test_a_strided_sample_is_the_batch_of_its_samples():
     """Section 4.4: the last graph has one target per sample."""
     clouds = random_images()
 
@@ -72,8 +71,8 @@ def test_a_strided_sample_is_the_batch_of_its_samples_too():
     assert Network(IMAGES, d0=1, s=6)(together.x, together.pyramid).shape == (3, 3)
 
 
-def test_graphs_pass_the_checks_of_from_edges_and_stay_as_they_are():
-    """The bare constructor trusts its arguments; here is the one that does not."""
+def test_graphs_pass_the_checks_of_from_edges_unchanged():
+    """The builder uses the constructor, which does not check its arguments."""
     levels = cloud_pyramid(random_clouds(), LEVELS)
     sample = build(random_clouds(), range(5), LEVELS)
 
@@ -86,8 +85,8 @@ def test_graphs_pass_the_checks_of_from_edges_and_stay_as_they_are():
         assert same(graph, checked)
 
 
-def test_a_network_reads_one_hot_offsets_of_images():
-    """Section 4.4, ECC one-hot: labels as wide as each level has offsets, F a single layer."""
+def test_a_network_accepts_one_hot_offsets_of_images():
+    """Section 4.4, ECC one-hot: the width of labels is the number of offsets of each level; F is a single layer."""
     clouds = random_images()
     known = distinct_offsets(cloud_pyramid(clouds[:1], IMAGE_LEVELS, strided=True))
 
@@ -99,7 +98,7 @@ def test_a_network_reads_one_hot_offsets_of_images():
 
 
 def test_images_of_one_grid_share_their_pyramid():
-    """It is built once for each size of batch; the signal is that of each batch."""
+    """It is built once for each batch size; the signal is that of each batch."""
     builder = Builder(IMAGE_LEVELS, strided=True)
     one, other = random_images(6)[:3], random_images(6)[3:]
 
@@ -111,8 +110,8 @@ def test_images_of_one_grid_share_their_pyramid():
     assert same(smaller, build(other[:2], range(2), IMAGE_LEVELS, strided=True))
 
 
-def test_images_of_one_grid_have_each_label_once_and_the_same_scores():
-    """Footnote 1: as many filters as offsets. Without the shared tensor every edge is labelled by itself."""
+def test_compact_labels_of_images_give_the_same_scores():
+    """Footnote 1: as many labels as offsets; without a shared tensor of positions, one label per edge."""
     shared = random_images()
     apart = [Cloud(cloud.positions.clone(), cloud.signal) for cloud in shared]
     compact, plain = (build(clouds, [0, 1, 2], IMAGE_LEVELS, strided=True) for clouds in (shared, apart))
@@ -124,14 +123,14 @@ def test_images_of_one_grid_have_each_label_once_and_the_same_scores():
     torch.testing.assert_close(network(compact.x, compact.pyramid), network(plain.x, plain.pyramid))
 
 
-def test_every_cloud_needs_a_class():
-    with refused("every cloud needs a class: got 2 classes for 5 clouds."):
+def test_every_cloud_needs_a_target():
+    with refused("every cloud needs a target: got 2 targets for 5 clouds."):
         build(random_clouds(), [0, 1], LEVELS)
     with refused("a pyramid needs at least one cloud: got none."):
         build([], [], LEVELS)
 
 
-def test_quantities_of_clouds_stand_in_the_rows_of_a_sample():
+def test_regression_targets_are_the_rows_of_a_sample():
     clouds = random_clouds(2)
 
     sample = build(clouds, [torch.tensor([0.5, 1.5]), torch.tensor([2.5, 3.5])], LEVELS)
@@ -139,8 +138,8 @@ def test_quantities_of_clouds_stand_in_the_rows_of_a_sample():
     assert sample.y.tolist() == [[0.5, 1.5], [2.5, 3.5]]
 
 
-def test_an_example_is_augmented_by_its_number_and_the_epoch_in_whatever_company_it_comes():
-    """So that batches can be divided among processes: half and half make the whole."""
+def test_the_augmentation_of_an_example_depends_on_its_index_and_the_epoch_but_not_on_the_batch():
+    """So that processes can share a batch: two parts of a batch make up the batch."""
     examples = [(cloud, i % 3) for i, cloud in enumerate(random_clouds(11))]
     source = CloudSource(examples, Builder(LEVELS), partial(augment, noise=0.01), seed=3)
 
@@ -158,22 +157,22 @@ def test_the_sample_of_a_batch_of_meshes_is_the_batch_of_its_samples():
     together = build_meshes(meshes, [0, 1, 2])
     alone = collate([build_meshes([mesh], [y]) for y, mesh in enumerate(meshes)])
 
-    same(together, alone)
+    assert same(together, alone)
 
 
-def test_a_single_mesh_is_built_anew_each_time():
-    """Two meshes may share their vertices and differ in their faces, which clouds on one grid cannot."""
+def test_pyramids_of_meshes_are_not_cached():
+    """Two meshes may share their vertices and differ in their faces."""
     build_meshes, mesh = Builder(((None, 9.0),), meshes=True), mesh_of(BOX)
     part = Mesh(mesh.positions, mesh.signal, faces=mesh.faces[:4])
 
-    edges = [len(build_meshes([seen], [0]).pyramid.graphs[0].source) for seen in (mesh, part)]
+    edges = [len(build_meshes([one], [0]).pyramid.graphs[0].source) for one in (mesh, part)]
 
     assert edges[0] == 8 + 2 * 18  # self-loops and both directions of the edges of a cube and its six diagonals
     assert edges[1] < edges[0]
 
 
-def test_where_vertices_are_classified_points_have_classes_and_a_vertex_each():
-    """By hand: two points share a voxel and their class, the third is alone and its class is unknown."""
+def test_a_sample_for_segmentation_has_classes_of_vertices_and_the_vertex_of_each_point():
+    """By hand: two points share a voxel and their class; the third has its own voxel and an unknown class."""
     positions = torch.tensor([[0.0, 0, 0], [1, 1, 1], [0.01, 0, 0]])
     cloud = Cloud(positions, torch.ones(3, 1), torch.tensor([2, -1, 2]))
 
@@ -185,15 +184,15 @@ def test_where_vertices_are_classified_points_have_classes_and_a_vertex_each():
     assert scores.shape == (4, 3)
 
 
-def test_clouds_without_classes_can_be_predicted_and_not_learned():
+def test_points_without_classes_have_the_class_minus_1():
     sample = build(random_clouds(2), [0, 0], LEVELS, per_vertex=True)
 
     assert set(sample.y.tolist()) == {-1}
     assert len(sample.voxel) == sum(map(len, random_clouds(2)))
 
 
-def test_the_sample_of_a_batch_with_classes_of_points_is_the_batch_of_its_samples():
-    """Another method: one cloud at a time, put side by side by `collate`."""
+def test_a_sample_for_segmentation_is_the_batch_of_its_samples():
+    """Another method: `collate` the samples of single clouds."""
     clouds = [Cloud(c.positions, c.signal, torch.arange(len(c)) % 3) for c in random_clouds()]
 
     together = build(clouds, range(5), LEVELS, per_vertex=True)
@@ -201,8 +200,8 @@ def test_the_sample_of_a_batch_with_classes_of_points_is_the_batch_of_its_sample
     assert same(together, collate([build([cloud], [0], LEVELS, per_vertex=True) for cloud in clouds]))
 
 
-def test_images_of_one_grid_have_classes_of_their_own():
-    """They share a pyramid, which is kept."""
+def test_images_of_one_grid_have_different_classes():
+    """They share a pyramid, which is cached."""
     images = [Cloud(c.positions, c.signal, torch.full((64,), number)) for number, c in enumerate(random_images())]
     builder = Builder(LEVELS, per_vertex=True)
 

@@ -1,4 +1,4 @@
-"""A batch gathered from packed pyramids is the batch of its parts, and networks accept it."""
+"""A batch gathered from packed pyramids is the batch of single pyramids, and networks accept it."""
 
 from __future__ import annotations
 
@@ -30,22 +30,22 @@ def packed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pyramids:
 
 
 def alone(packed: Pyramids, number: int, copy: int) -> Sample:
-    """Another method: the pyramid of one graph, each coarse graph made from its list of edges."""
+    """Build the pyramid of one graph, with each coarse graph from its list of edges."""
     graphs, graph = packed.graphs, packed.graphs[number]
-    made = multiresolution(graph.source, graph.target, graph.n, 3, generator(7, number, copy))
-    found = [graphs.take([number]).graph()]
-    for level in made.levels[1:]:
+    pyramid = multiresolution(graph.source, graph.target, graph.n, 3, generator(7, number, copy))
+    levels = [graphs.take([number]).graph()]
+    for level in pyramid.levels[1:]:
         loops = np.arange(level.n)
         source = torch.from_numpy(np.concatenate([level.source, loops]))
         target = torch.from_numpy(np.concatenate([level.target, loops]))
         weights = torch.cat([torch.from_numpy(level.weights).float(), -torch.ones(level.n)])
-        found.append(Graph.from_edges(source, target, Labels(weights[:, None]), num_vertices=level.n))
-    x, maps = graphs.take([number]).signal(), tuple(map(torch.from_numpy, made.pool_maps))
-    return Sample(x, Pyramid(tuple(found), maps), torch.tensor([graph.y]))
+        levels.append(Graph.from_edges(source, target, Labels(weights[:, None]), num_vertices=level.n))
+    x, maps = graphs.take([number]).signal(), tuple(map(torch.from_numpy, pyramid.pool_maps))
+    return Sample(x, Pyramid(tuple(levels), maps), torch.tensor([graph.y]))
 
 
 def test_a_gathered_batch_is_the_batch_of_its_pyramids(packed: Pyramids):
-    """Graphs in any order and more than once, each in a copy of its own."""
+    """Graphs in any order, some repeated, in different copies."""
     graphs, copies = np.array([4, 0, 2, 2, 1, 5]), np.array([3, 0, 1, 2, 0, 3])
 
     together = packed.sample(graphs, copies)
@@ -63,7 +63,7 @@ def test_gathered_graphs_pass_the_checks_of_from_edges(packed: Pyramids):
         assert same(graph, checked)
 
 
-def test_copies_share_the_input_and_differ_in_what_is_sparsified(packed: Pyramids):
+def test_copies_share_the_input_graph_and_differ_in_the_sparsified_graphs(packed: Pyramids):
     one, other = (packed.sample(np.array([2]), np.array([copy])) for copy in (0, 1))
 
     assert same(one.pyramid.graphs[0], other.pyramid.graphs[0])
@@ -73,7 +73,7 @@ def test_copies_share_the_input_and_differ_in_what_is_sparsified(packed: Pyramid
 
 @pytest.mark.parametrize("labelling", GRAPH_LABELLINGS)
 def test_a_network_accepts_every_labelling(packed: Pyramids, labelling: str):
-    """Section 4.3: one-hot labels and one for self-connections, then scalars; Appendix F appends two degrees."""
+    """Section 4.3: one-hot labels with one for self-connections, then scalars; Appendix F appends two degrees."""
     sample = packed.sample(np.arange(6), np.zeros(6, int), labelling)
     wider = 2 * ("deg" in labelling)
     s = [1, 1, 1] if labelling == "uniform" else [4 + wider, 1 + wider, 1 + wider]
@@ -89,23 +89,23 @@ def test_an_epoch_visits_every_copy_of_every_example_once(packed: Pyramids):
     examples = GraphExamples(packed.graphs, np.array([5, 0, 2]))
     source = GraphSource(packed, examples, range(1, 3))
 
-    found = list(Batches(source, size=3, shuffle=False).epoch(0))
+    epoch = list(Batches(source, size=3, shuffle=False).epoch(0))
 
     assert len(source) == 6
-    for part, copy in zip(found, (1, 2), strict=True):
+    for part, copy in zip(epoch, (1, 2), strict=True):
         assert same(part, packed.sample(np.array([5, 0, 2]), np.full(3, copy)))
 
 
-def test_a_self_connection_of_a_coarse_graph_is_like_no_edge():
+def test_a_self_connection_of_a_coarse_graph_has_the_label_minus_1():
     labels = kron_labels(torch.tensor([0.5, 0.0, 2.0]), torch.tensor([0, 1, 1]), torch.tensor([1, 1, 0]))
 
     assert labels.values.tolist() == [[0.5], [-1.0], [2.0]]
 
 
-def test_attributes_of_edges_stand_beside_their_labels_and_self_connections_have_zeros(
+def test_edge_attributes_are_appended_to_labels_and_are_zero_for_self_connections(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    """A path of three vertices by hand: one-hot of the one label and of the self-connection, then the attribute."""
+    """By hand on a path of three vertices: one-hot vectors of one label and of self-connections, then the attribute."""
     monkeypatch.setenv("EDGECOND_CACHE", str(tmp_path))
     data = SimpleNamespace(
         edge_index=np.array([[0, 1, 1, 2], [1, 0, 2, 1]]), num_nodes=3, edge_attr=np.array([[0.1], [1.0], [1.2], [2.1]])
@@ -115,19 +115,19 @@ def test_attributes_of_edges_stand_beside_their_labels_and_self_connections_have
     sample = pyramids(graphs, 2, 1).sample(np.array([0]), np.array([0]), attributes=True)
 
     graph = sample.pyramid.graphs[0]
-    found = {
+    labels = {
         (j, i): label
         for j, i, label in zip(graph.source.tolist(), graph.target.tolist(), graph.labels.values.tolist(), strict=True)
     }
     expected = {(0, 1): 0.1, (1, 0): 1.0, (1, 2): 1.2, (2, 1): 2.1}
-    assert found == {
+    assert labels == {
         **{ends: pytest.approx([1, 0, value]) for ends, value in expected.items()},
         **{(i, i): pytest.approx([0, 1, 0]) for i in range(3)},
     }
 
 
-def test_the_classes_of_vertices_are_those_of_the_graphs_in_a_batch(packed: Pyramids):
-    """Every vertex has a class of its own, its number in the dataset."""
+def test_the_classes_of_vertices_are_those_of_the_graphs_of_the_batch(packed: Pyramids):
+    """The class of each vertex is its number in the dataset."""
     graphs = packed.graphs
     names = tuple(map(str, range(graphs.num_vertices)))
     part = GraphExamples(graphs, np.array([5, 0, 3]), outcomes=names, vertex_ys=np.arange(graphs.num_vertices))

@@ -1,4 +1,4 @@
-"""Batches depend on seed, epoch and number alone."""
+"""Batches depend on seed, epoch and number only."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def test_an_epoch_visits_every_example_once_in_batches_of_nearly_equal_size():
     assert [len(sample.y) for sample in ours.epoch(0)] == [len(part) for part in parts]
 
 
-def test_a_batch_depends_on_seed_epoch_and_number_alone():
-    """Asked for in any order, of any copy."""
+def test_a_batch_depends_on_seed_epoch_and_number_only():
+    """In any order, and for any copy of the object."""
     ours, copy = batches(seed=5), pickle.loads(pickle.dumps(batches(seed=5)))
 
     forwards = {(epoch, number): ours.batch(epoch, number) for epoch in (0, 1) for number in range(3)}
@@ -53,7 +53,7 @@ def test_worker_processes_build_the_same_batches():
     assert all(same(a, b) for a, b in zip(theirs, ours.epoch(1), strict=True))
 
 
-def test_without_shuffling_and_augmentation_an_epoch_is_the_examples_in_order():
+def test_without_shuffling_and_augmentation_an_epoch_has_the_examples_in_order():
     clouds = random_clouds(5)
     plain = Batches(CloudSource(list(zip(clouds, range(5), strict=True)), Builder(LEVELS)), 5, shuffle=False)
 
@@ -61,7 +61,7 @@ def test_without_shuffling_and_augmentation_an_epoch_is_the_examples_in_order():
 
 
 def test_shares_of_a_batch_make_up_the_batch():
-    """Three processes that train as one: a batch of four is split one after the other, each example as it was."""
+    """Three processes that train together: the parts of each batch, collated, are the batch."""
     shares = [batches(share=(r, 3)) for r in range(3)]
 
     for number in range(3):
@@ -69,16 +69,16 @@ def test_shares_of_a_batch_make_up_the_batch():
         assert same(whole, collate([share.batch(2, number) for share in shares]))
 
 
-def test_every_process_needs_a_share_of_every_batch():
+def test_every_process_needs_an_example_of_every_batch():
     with refused(
-        "every process needs a share of every batch: the smallest has 3 examples for 4 processes. "
-        "Start fewer, or choose larger batches."
+        "every process needs at least one example of every batch: the smallest batch has 3 examples for 4 processes. "
+        "Start fewer processes, or choose a larger batch size."
     ):
         batches(share=(0, 4))
 
 
-def test_batches_have_a_size_and_a_number():
-    with refused("a batch holds at least one example: got a size of 0."):
+def test_an_invalid_batch_size_or_number_is_an_error():
+    with refused("the batch size must be at least 1: got 0."):
         Batches(CloudSource([], Builder(LEVELS)), size=0)
-    with refused("an epoch has batches 0 to 2: got 3.", IndexError):
+    with pytest.raises(IndexError, match="from 0 to 2: got 3"):
         batches().batch(0, 3)

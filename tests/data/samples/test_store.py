@@ -1,4 +1,4 @@
-"""Pyramids are computed once, by any number of processes, and a file that is not whole is written again."""
+"""Pyramids are computed once, by any number of processes, and a damaged file is written again."""
 
 from __future__ import annotations
 
@@ -56,63 +56,61 @@ def test_other_data_or_settings_have_another_file(cache: Path, change: dict):
     assert len(list(cache.iterdir())) == 2
 
 
-def test_any_number_of_processes_computes_the_same(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+def test_any_number_of_processes_computes_the_same_pyramids(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     alone = pyramids(random_graphs(SIZES), 3, 2, jobs=1)
     monkeypatch.setenv("EDGECOND_CACHE", str(tmp_path / "another"))
     monkeypatch.setattr(store, "FEW", 0)
-    told: list[tuple[int, int]] = []
+    steps: list[tuple[int, int]] = []
 
-    together = pyramids(random_graphs(SIZES), 3, 2, jobs=3, progress=lambda *count: told.append(count))
+    together = pyramids(random_graphs(SIZES), 3, 2, jobs=3, progress=lambda *step: steps.append(step))
 
     assert equal(alone, together)
-    assert told[-1] == (30, 30)
-    assert [done for done, _ in told] == sorted(done for done, _ in told)
+    assert steps[-1] == (30, 30)
+    assert [done for done, _ in steps] == sorted(done for done, _ in steps)
 
 
 @pytest.mark.parametrize("damage", ["cut", "changed", "replaced"])
 def test_a_damaged_file_is_written_again(cache: Path, damage: str):
-    whole = pyramids(random_graphs(SIZES), 3, 2)
+    before = pyramids(random_graphs(SIZES), 3, 2)
     (path,) = cache.iterdir()
     content = path.read_bytes()
     damaged = {"cut": content[:-7], "changed": content[:-7] + bytes(7), "replaced": b"nothing of the kind"}
     path.unlink()
     path.write_bytes(damaged[damage])
 
-    again = pyramids(random_graphs(SIZES), 3, 2)
+    after = pyramids(random_graphs(SIZES), 3, 2)
 
-    assert equal(whole, again)
+    assert equal(before, after)
     assert path.read_bytes() == content
 
 
-def test_without_a_place_to_keep_them_pyramids_are_computed_all_the_same(cache: Path):
+def test_pyramids_are_computed_with_a_warning_if_they_cannot_be_cached(cache: Path):
     cache.write_text("a file where a directory should be")
 
-    with pytest.warns(UserWarning, match=r"which cannot be written .* Set EDGECOND_CACHE to another directory\.$"):
-        found = pyramids(random_graphs([5, 6]), 2)
+    with pytest.warns(UserWarning, match=r"cannot be written .* Set EDGECOND_CACHE to another directory\.$"):
+        computed = pyramids(random_graphs([5, 6]), 2)
 
-    assert len(found.levels) == 2
+    assert len(computed.levels) == 2
     assert cache.read_text() == "a file where a directory should be"
 
 
 def test_a_graph_without_edges_has_a_pyramid():
-    """Section 3.3: its vertices have their self-connections, and stay on all levels."""
-    found = pyramids(random_graphs([1, 1]), 3, 2)
-
-    sample = found.sample(np.array([1, 0]), np.array([0, 1]))
+    """Section 3.3: its vertices have self-connections and are in all levels."""
+    sample = pyramids(random_graphs([1, 1]), 3, 2).sample(np.array([1, 0]), np.array([0, 1]))
 
     assert [graph.source.tolist() for graph in sample.pyramid.graphs] == [[0, 1]] * 3
     assert [pool_map.tolist() for pool_map in sample.pyramid.pool_maps] == [[0, 1]] * 2
 
 
-def test_a_graph_alone_has_its_pyramids_wherever_it_stands_and_nothing_is_kept(cache: Path):
-    """What is predicted of a molecule must not depend on its row."""
+def test_pyramids_computed_alone_do_not_depend_on_the_dataset_and_are_not_cached(cache: Path):
+    """The prediction for a molecule must not depend on its row."""
     graphs = random_graphs(SIZES)
 
-    whole = pyramids(graphs, 3, 2, alone=True)
+    together = pyramids(graphs, 3, 2, alone=True)
 
     for number in (2, 8):
         single = pyramids(graphs.take([number]), 3, 2, alone=True)
         for copy in range(2):
             one = single.sample(np.array([0]), np.array([copy]))
-            assert same(whole.sample(np.array([number]), np.array([copy])), one)
+            assert same(together.sample(np.array([number]), np.array([copy])), one)
     assert not cache.exists()

@@ -14,8 +14,8 @@ from torch import nn, Tensor
 
 from edgecond.graph import Graph, Labels
 from edgecond.nn.convolution import REDUCTIONS, reference
+from edgecond.nn.convolution.aggregation import aggregate
 from edgecond.nn.convolution.blockwise import blockable, blocks, blockwise, DiagonalSum, FactorSum, FilterSum, Kind
-from edgecond.nn.convolution.reduce import reduced
 from tests.nn.convolution.zoo import assert_agree, engines_here, evaluate, graphs, numbers, running_on, S, ZOO
 
 KINDS: tuple[Kind, ...] = (FactorSum, FilterSum, DiagonalSum)
@@ -60,7 +60,7 @@ def at_once(graph: Graph, kind: Kind, d_out: int, reduce: str) -> Callable[..., 
 
 def in_blocks(graph: Graph, kind: Kind, d_out: int, reduce: str, size: int) -> Callable[..., Tensor]:
     def convolve(x: Tensor, labels: Tensor, first: Tensor, second: Tensor, weight: Tensor | None = None) -> Tensor:
-        return reduced(
+        return aggregate(
             graph,
             reduce,
             lambda edges: blockwise(
@@ -105,7 +105,7 @@ def test_blocks_of_every_size_agree_with_the_reference(
 
 @pytest.mark.parametrize("size", [1, 5, ALL])
 def test_blocks_agree_with_the_reference_on_every_engine(size: int, dtype: torch.dtype, engine: str):
-    """The blend of a block is done by the kernels or by their twin."""
+    """The blend of a block is computed by each backend."""
     name = "every degree to 12"
     inputs = {key: tensor.to(dtype) for key, tensor in inputs_of(ZOO[name], FactorSum).items()}
 
@@ -137,7 +137,7 @@ def test_blocks_agree_with_the_reference_on_any_graph(
 
 @kinds
 def test_the_size_of_blocks_changes_nothing_but_rounding(kind: Kind):
-    """A star of 5,000 edges, the largest degree of the bar, whole and cut at several places."""
+    """A star of 5,000 edges, whole and cut at several places."""
     star = Graph.from_edges(
         torch.arange(5000), torch.zeros(5000, dtype=torch.long), numbers(5000, S), num_vertices=5000
     )
@@ -197,7 +197,7 @@ def test_a_second_derivative_is_an_error_that_says_what_to_do(kind: Kind, consta
     out = in_blocks(ZOO["a cycle"], kind, width_of(inputs, kind, D_OUT), "mean", 2)(**inputs)
     received = torch.ones_like(out, requires_grad=not constant)
 
-    with pytest.raises(RuntimeError, match="has no second derivative: leave low_memory off"):
+    with pytest.raises(RuntimeError, match=r"has no second derivative .*low_memory=False"):
         torch.autograd.grad(out, inputs["x"], received, create_graph=True)
 
 
@@ -232,14 +232,12 @@ def test_a_half_from_autocast_is_computed_in_the_precision_of_the_parameters(eng
 
 
 @kinds
-def test_a_signal_of_the_wrong_length_is_answered_by_a_sentence(kind: Kind):
-    """Bar 8."""
+def test_a_signal_of_the_wrong_length_is_refused(kind: Kind):
+    """The error states both lengths."""
     inputs = inputs_of(ZOO["a cycle"], kind)
     inputs["x"] = inputs["x"][:4]
 
-    with pytest.raises(
-        ValueError, match=r"^the signal must have one row per source vertex: got \(4, 3\) for 5 vertices\.$"
-    ):
+    with pytest.raises(ValueError, match=r"one row per source vertex: got \(4, 3\) for 5 vertices"):
         in_blocks(ZOO["a cycle"], kind, D_OUT, "mean", 2)(**inputs)
 
 

@@ -1,4 +1,4 @@
-"""The factored sum as torch sees it: derivatives of every order, and a well-behaved operator."""
+"""The factored sum is a well-behaved torch operator with derivatives of every order."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_gradients_are_numerical_derivatives(kind: str, by: str, engine: str):
 @pytest.mark.parametrize("kind", ["dense with bias", "one-hot", "layers"])
 @every_graph
 def test_gradients_of_gradients_are_numerical_derivatives(graph: Graph, kind: str, by: str):
-    """torch's gradgradcheck; the sum is differentiable as often as one likes."""
+    """torch's gradgradcheck: finite differences of the gradient."""
     leaves = [tensor.requires_grad_() for tensor in inputs_of(graph, kind)]
 
     assert torch.autograd.gradcheck(function_of(graph, kind, by), leaves)
@@ -148,7 +148,7 @@ def test_the_backward_pass_of_blend_is_a_well_behaved_operator_where_one_gradien
 
 
 def test_these_are_all_operators_of_the_project():
-    """Whoever registers another one, checks it here."""
+    """An operator that is added must be added to the checks above."""
     names = {name.partition("::")[2] for name in torch._C._dispatch_get_all_op_names() if name.startswith("edgecond::")}
 
     assert names == {"blend", "blend_backward"}

@@ -1,4 +1,4 @@
-"""Forming filters a few edges at a time gives the sums of Equation 1, for a filter network of any kind."""
+"""Forming filters a chunk of edges at a time gives the sums of Equation 1, for any filter network."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_per_edge_agrees_with_the_reference_on_every_graph(
 
 @pytest.mark.parametrize("widths", [(1, 1), (1, 33), (7, 16), (8, 3), (33, 8), (16, 64), (64, 7)], ids=str)
 def test_per_edge_agrees_with_the_reference_at_every_width(widths: tuple[int, int], dtype: torch.dtype):
-    """All widths of the bar, whatever the chunks."""
+    """Narrow and wide signals, whatever the chunks."""
     name = "every degree to 12"
     inputs, expected = inputs_of(ZOO[name], *widths), expected_in_the_zoo(name, *widths, "mean")
 
@@ -85,7 +85,7 @@ def test_per_edge_agrees_with_the_reference_at_every_width(widths: tuple[int, in
 
 
 def test_per_edge_agrees_with_the_reference_on_a_star_of_5000_edges(dtype: torch.dtype):
-    """The largest degree of the bar, in chunks that end within the neighbourhood."""
+    """A large degree, in chunks that end within the neighbourhood."""
     star = Graph.from_edges(
         torch.arange(5000), torch.zeros(5000, dtype=torch.long), numbers(5000, S), num_vertices=5000
     )
@@ -117,7 +117,7 @@ def test_per_edge_takes_views_of_other_tensors(which: str):
 def test_per_edge_agrees_with_the_reference_on_any_graph(
     graph: Graph, widths: tuple[int, int], reduce: str, chunk: int | None
 ):
-    """The same claim, for whatever hypothesis finds."""
+    """The same claim, for random graphs."""
     inputs = inputs_of(graph, *widths)
 
     expected = by_forming_all_filters(graph, widths[1], reduce, inputs)

@@ -104,7 +104,7 @@ def test_piecewise_agrees_with_the_reference_at_every_width(
 def test_piecewise_agrees_with_the_reference_on_any_graph(
     graph: Graph, widths: tuple[int, int, int], reduce: str, data: st.DataObject
 ):
-    """Small whole numbers, so that labels often lie exactly where a ReLU turns, and slopes and offsets are often 0."""
+    """Small whole numbers, so that labels are often exactly at a breakpoint, and slopes and offsets are often 0."""
     graph, whole = scalar(graph), st.integers(-2, 2)
 
     def drawn(count: int) -> Tensor:
@@ -131,7 +131,7 @@ def test_the_filter_of_a_hat_is_found_on_all_its_pieces():
 
 
 @pytest.mark.parametrize("a", [-2.0, 2.0], ids=["falling", "rising"])
-def test_a_relu_has_no_slope_where_it_turns(a: float):
+def test_a_relu_has_no_slope_at_its_breakpoint(a: float):
     """torch's rule, relu'(0) = 0. By hand: only the label 2 a^{-1} + 1 is active for a > 0, 2 a^{-1} - 1 for a < 0.
 
     There h = |a|, and the derivatives by a and c are the label itself and 1.
@@ -150,7 +150,7 @@ def test_a_relu_has_no_slope_where_it_turns(a: float):
     assert float(found["the gradient of c"]) == pytest.approx(received)
 
 
-def test_labels_next_to_a_turn_do_not_mislead_their_piece(dtype: torch.dtype):
+def test_labels_next_to_a_breakpoint_do_not_change_their_piece(dtype: torch.dtype):
     """Where a w + c is nothing but rounding, a unit may seem active or not; far labels of the piece must not follow.
 
     At such a label the value is 0 to rounding either way, and the gradient either of two.
@@ -168,8 +168,10 @@ def test_labels_next_to_a_turn_do_not_mislead_their_piece(dtype: torch.dtype):
 
 @pytest.mark.parametrize("labels", [-1.0, 0.0, 4.0])
 @pytest.mark.parametrize(("a", "c"), [(0.0, 1.0), (0.0, -1.0), (0.0, 0.0), (-0.0, 1.0), (1.0, -9.0)])
-def test_units_that_do_not_turn_are_active_everywhere_or_nowhere(a: float, c: float, labels: float):
-    """A zero slope has no turn, and a turn may lie beyond all labels; no division by zero comes through."""
+def test_units_without_a_breakpoint_among_the_labels_are_active_everywhere_or_nowhere(
+    a: float, c: float, labels: float
+):
+    """A unit of slope zero has no breakpoint, and a breakpoint may be beyond all labels; no division by zero shows."""
     graph = scalar(ZOO["every degree to 12"])
     inputs = inputs_of(graph, 3, 7, 5)
     inputs["labels"] = torch.full_like(inputs["labels"], labels)
@@ -193,7 +195,7 @@ def test_labels_of_very_different_size_lose_no_precision():
 
 
 def test_distinct_labels_with_an_index_agree_with_the_reference():
-    """Labels that edges share are numbers of the edges all the same; the gradient is that of the shared label."""
+    """Edges may share a label; its gradient is the sum over these edges."""
     graph = ZOO["every degree to 12"]
     graph = graph.with_labels(Labels(numbers(4, 1), graph.labels.index))
 
@@ -213,7 +215,7 @@ def test_piecewise_takes_views_of_other_tensors(which: str):
 
 @pytest.mark.parametrize("learnt", ["x", "labels", "a", "c", "weight"])
 def test_a_frozen_input_leaves_the_gradient_of_the_other_alone(learnt: str):
-    """Whatever a training step freezes, the rest learns as before."""
+    """If one input is frozen, the gradients of the others stay the same."""
     graph = scalar(ZOO["every degree to 12"])
     inputs, expected = inputs_of(graph, 3, 7, 5), expected_in_the_zoo("every degree to 12", (3, 7, 5), False, "mean")
 
@@ -256,7 +258,7 @@ def test_values_and_gradients_are_bit_identical_from_run_to_run():
         assert tensor.equal(second[key]), key
 
 
-# The plan, and what cannot be done
+# The plan, and errors
 
 
 def filters_of(k: int, s: int, hidden_layers: int = 1, d: int = 48) -> Filters:
@@ -289,42 +291,39 @@ def test_the_plan_picks_piecewise_for_the_coarse_graphs_of_molecules():
     ],
     ids=["labels of two numbers", "distinct labels", "two hidden layers", "little memory"],
 )
-def test_the_plan_has_others_where_piecewise_does_not_serve(graph: Graph, filters: Filters, options: dict[str, bool]):
+def test_the_plan_picks_others_where_piecewise_does_not_apply(graph: Graph, filters: Filters, options: dict[str, bool]):
     assert plan_for(graph, filters, 48, **options).algorithm != "piecewise"
 
 
-def test_a_traced_network_is_planned_without_looking_at_labels(monkeypatch: pytest.MonkeyPatch):
-    """The number of labels on each piece is known when the numbers are, and a trace has none."""
+def test_the_plan_of_a_traced_network_does_not_depend_on_the_labels(monkeypatch: pytest.MonkeyPatch):
+    """A trace has no numbers, and so no labels on pieces."""
     monkeypatch.setattr(torch.compiler, "is_compiling", lambda: True)
 
     assert plan_for(coarse(), filters_of(64, 1), 48).algorithm == "factored"
 
 
 @pytest.mark.parametrize(
-    ("s", "filters", "sentence"),
+    ("s", "filters", "found"),
     [
-        (
-            2,
-            filters_of(5, 2, d=3),
-            r"piecewise needs labels of one number and a filter network with one hidden layer, with ReLU: "
-            r"got labels of 2 and 1 hidden layers\. Use factored for others\.",
-        ),
-        (
-            1,
-            filters_of(5, 1, hidden_layers=2, d=3),
-            r"piecewise needs labels of one number and a filter network with one hidden layer, with ReLU: "
-            r"got labels of 1 and 2 hidden layers\. Use factored for others\.",
-        ),
-        (
-            1,
-            Filters(lambda labels: labels, 3, ()),
-            r"piecewise needs a filter network of linear layers with ReLUs: use per_edge for others\.",
-        ),
+        (2, filters_of(5, 2, d=3), r"labels of width 2, .* ends in a linear layer and has 1 hidden layers"),
+        (1, filters_of(5, 1, hidden_layers=2, d=3), r"labels of width 1, .* and has 2 hidden layers"),
+        (1, Filters(lambda labels: labels, 3, ()), r"labels of width 1, .* does not end in a linear layer"),
     ],
     ids=["labels of two numbers", "two hidden layers", "any network"],
 )
-def test_what_has_no_pieces_is_answered_by_a_sentence(s: int, filters: Filters, sentence: str):
+def test_a_network_without_pieces_is_refused(s: int, filters: Filters, found: str):
+    """The error states what piecewise needs, what was found, and what to use instead."""
     graph = ZOO["a cycle"].with_labels(torch.zeros(5, s))
+    needs = "piecewise needs labels of one number and a filter network with one hidden layer, with ReLU"
 
-    with pytest.raises(ValueError, match=f"^{sentence}$"):
+    with pytest.raises(ValueError, match=rf"^{needs}: got .*{found}.*\. Use per_edge, or let the plan pick\.$"):
         convolve(torch.zeros(5, 3), graph, filters, algorithm="piecewise")
+
+
+def test_the_function_refuses_labels_of_two_numbers():
+    graph = ZOO["a cycle"].with_labels(torch.zeros(5, 2))
+
+    with pytest.raises(
+        ValueError, match=r"piecewise needs labels of one number .* got labels of width 2 and 1 hidden layers"
+    ):
+        piecewise(torch.zeros(5, 3), graph, torch.zeros(4, 3, 3), ([torch.zeros(4, 2)], [torch.zeros(4)]))

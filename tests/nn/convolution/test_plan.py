@@ -1,4 +1,4 @@
-"""The plan counts what the table of the design counts, and picks what is cheapest, before anything runs."""
+"""The plan has the costs in the table of docs/guide/3-exact-and-fast.md, and picks the cheapest algorithm."""
 
 from __future__ import annotations
 
@@ -10,21 +10,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from edgecond.nn.convolution import candidates, Filters, plan, plan_for
-from edgecond.nn.convolution.plan import Plan
+from edgecond.nn.convolution import candidates, Filters, Plan, plan, plan_for
 from tests.nn.convolution.zoo import graph_of
 
-# The cloud layer of the design: n = 10,000, m = 100,000, F = 6-16-32, 16 to 32 channels.
+# A layer on a point cloud: n = 10,000, m = 100,000, F = 6-16-32, 16 to 32 channels.
 CLOUD = {"n": 10_000, "m": 100_000, "d_in": 16, "d_out": 32, "k": 32}
 
 
 def listed(**sizes: int | None) -> dict[tuple[str, str], Plan]:
-    found = candidates(**{"u": None, **sizes})
-    return {(plan.algorithm, plan.by): plan for plan in found}
+    plans = candidates(**{"u": None, **sizes})
+    return {(plan.algorithm, plan.by): plan for plan in plans}
 
 
-def test_the_multiply_adds_are_those_of_the_design():
-    """The table of the design, by hand.
+def test_the_multiply_adds_are_those_of_the_table():
+    """The table of the guide, by hand.
 
     factored by target: m k d_in + n k d_in d_out = 100,000*32*16 + 10,000*32*16*32 = 51.2 + 163.84 million;
     by source: n_src k d_in d_out + m k d_out = 163.84 + 100,000*32*32 = 163.84 + 102.4 million;
@@ -37,22 +36,22 @@ def test_the_multiply_adds_are_those_of_the_design():
     }
 
 
-def test_the_multiply_adds_per_label_are_those_of_the_design():
-    """The table of the design for u = 4, by hand: forming filters takes u k d_in d_out = 4*32*16*32 = 65,536.
+def test_the_multiply_adds_per_label_are_those_of_the_table():
+    """The table of the guide for u = 4, by hand: forming filters takes u k d_in d_out = 4*32*16*32 = 65,536.
 
     by target: m d_in + n u d_in d_out = 1.6 + 20.48 million more;
     by source: m d_out + n_src u d_in d_out = 3.2 + 20.48 million; by label, grouped: m d_in d_out = 51.2 million.
     """
-    found = {key: plan.multiply_adds for key, plan in listed(**CLOUD, u=4).items() if key[0] == "per_label"}
+    multiply_adds = {key: plan.multiply_adds for key, plan in listed(**CLOUD, u=4).items() if key[0] == "per_label"}
 
-    assert found == {
+    assert multiply_adds == {
         ("per_label", "target"): 65_536 + 1_600_000 + 20_480_000,
         ("per_label", "source"): 65_536 + 3_200_000 + 20_480_000,
         ("per_label", "label"): 65_536 + 51_200_000,
     }
 
 
-def test_the_multiply_adds_by_pieces_are_those_of_the_design():
+def test_the_multiply_adds_of_piecewise_are_those_of_the_table():
     """By hand, on scalar labels: a message takes two products, 2 m d_in d_out = 2*100,000*16*32 = 102.4 million.
 
     The 33 pieces of 32 units have two filters of k d_in d_out each: 2*33*32*16*32 = 1,081,344.
@@ -62,17 +61,17 @@ def test_the_multiply_adds_by_pieces_are_those_of_the_design():
 
 def test_sources_count_where_they_are_fewer():
     """By hand: 1,000 sources multiply 1,000*32*16*32 = 16.384 million times, whatever the number of targets."""
-    found = listed(**CLOUD, num_sources=1000)
+    plans = listed(**CLOUD, num_sources=1000)
 
-    assert found["factored", "source"].multiply_adds == 16_384_000 + 102_400_000
-    assert found["factored", "target"].multiply_adds == 215_040_000
+    assert plans["factored", "source"].multiply_adds == 16_384_000 + 102_400_000
+    assert plans["factored", "target"].multiply_adds == 215_040_000
 
 
 def test_the_bytes_are_those_of_the_activations_and_of_the_weight():
     """By hand, 4 bytes a number: m k + k d_in d_out = 3.2 million + 16,384; beside 1 MiB in which a thread works."""
-    found = listed(**CLOUD)
+    plans = listed(**CLOUD)
 
-    assert found["factored", "target"].bytes == 4 * (3_200_000 + 16_384) + 2**20
+    assert plans["factored", "target"].bytes == 4 * (3_200_000 + 16_384) + 2**20
     assert candidates(**CLOUD, u=None, itemsize=8)[1].bytes == 8 * (3_200_000 + 16_384) + 2**20
 
 
@@ -125,7 +124,7 @@ def test_the_plan_picks_what_the_counts_favour(sizes: dict[str, int | None], exp
 
 
 def test_an_arbitrary_network_is_computed_edge_by_edge_only():
-    """The design: per_edge is the only one for an arbitrary F, unless labels are few enough to form all filters."""
+    """The guide: only per_edge takes an arbitrary F, and per_label if labels have an index."""
     assert set(listed(**{**CLOUD, "k": None})) == {("per_edge", "target")}
     assert {algorithm for algorithm, _ in listed(**{**CLOUD, "k": None}, u=4)} == {"per_edge", "per_label"}
 

@@ -1,4 +1,4 @@
-"""The small graphs that all algorithms face, and what it means that two of them agree."""
+"""The small graphs on which all algorithms are tested, and the comparison of two of them."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from edgecond.graph import Graph, Labels
-from edgecond.nn.kernels import cpp as native
+from edgecond.nn.kernels.cpp import CPP
 
-TOLERANCE = {torch.float64: 1e-10, torch.float32: 1e-4}  # the bars of the project, relative to the size of the values
-ENGINES = ("avx2", "plain", "twin")
+TOLERANCE = {torch.float64: 1e-10, torch.float32: 1e-4}  # relative to the largest value
+ENGINES = ("avx2", "plain", "torch")
 U, S = 4, 3  # distinct labels of every graph, and their width
 
-# d_in, d_out, k: every width of the bar on both sides, narrow and wide, below, at and above a vector register.
+# d_in, d_out, k: narrow and wide on both sides, below, at and above the width of a vector register.
 WIDTHS = [
     (1, 1, 1),
     (1, 8, 32),
@@ -90,36 +90,36 @@ def graphs(draw: st.DrawFn) -> Graph:
 
 @contextmanager
 def running_on(engine: str) -> Iterator[None]:
-    """Compute with one instruction set of the C++ kernels, or with their torch twin."""
-    kernels = native._extension
-    if engine != "twin" and (kernels is None or (engine == "avx2" and not kernels.avx2())):
+    """Compute with one instruction set of the C++ backend, or with the torch backend."""
+    kernels = CPP.extension
+    if engine != "torch" and (kernels is None or (engine == "avx2" and not kernels.avx2())):
         pytest.skip(f"this machine has no {engine} kernels")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(native, "_extension", None if engine == "twin" else kernels)
-        patch.setattr(native, "_WIDE", engine == "avx2")
+        patch.setattr(CPP, "extension", None if engine == "torch" else kernels)
+        patch.setattr(CPP, "avx2", engine == "avx2")
         yield
 
 
 def engines_here() -> list[str]:
-    """All of the above that this machine has."""
-    kernels = native._extension
-    return ["twin"] if kernels is None else ["plain", "twin"] if not kernels.avx2() else list(ENGINES)
+    """Return the engines of `ENGINES` that this machine has."""
+    kernels = CPP.extension
+    return ["torch"] if kernels is None else ["plain", "torch"] if not kernels.avx2() else list(ENGINES)
 
 
 def evaluate(function: Callable[..., Tensor], **inputs: Tensor) -> dict[str, Tensor]:
-    """The value of a function and its gradient by every input, for some gradient of the value."""
+    """Return the value of a function and its gradients with respect to every input, for a random output gradient."""
     leaves = {name: tensor.detach().requires_grad_() for name, tensor in inputs.items()}
     value = function(**leaves)
-    found = [torch.zeros_like(leaf) for leaf in leaves.values()]
-    if value.requires_grad:  # the reference forgets its inputs if there is no edge
+    gradients = [torch.zeros_like(leaf) for leaf in leaves.values()]
+    if value.requires_grad:  # the output of the reference does not depend on its inputs if there is no edge
         received = numbers(*value.shape, seed=99).to(value.dtype)
-        found = list(torch.autograd.grad(value, list(leaves.values()), received, materialize_grads=True))
-    gradients = {f"the gradient of {name}": gradient for name, gradient in zip(leaves, found, strict=True)}
-    return {"the value": value.detach(), **gradients}
+        gradients = list(torch.autograd.grad(value, list(leaves.values()), received, materialize_grads=True))
+    named = {f"the gradient of {name}": gradient for name, gradient in zip(leaves, gradients, strict=True)}
+    return {"the value": value.detach(), **named}
 
 
 def assert_agree(ours: dict[str, Tensor], expected: dict[str, Tensor]) -> None:
-    """Equal to the tolerance of the precision of ours, relative to the largest element."""
+    """Check that all tensors agree to the tolerance of our precision, relative to the largest element."""
     assert ours.keys() == expected.keys()
     for name, exact in expected.items():
         found = ours[name]

@@ -1,4 +1,4 @@
-"""The kernels and their twin compute the sums they promise, always the same, with any number of threads."""
+"""The backends compute the sums of their interface, always the same, with any number of threads."""
 
 from __future__ import annotations
 
@@ -17,10 +17,12 @@ import torch
 from torch import Tensor
 
 from edgecond.graph import Graph, Labels, Rows
+from edgecond.nn import kernels
 from edgecond.nn.convolution import factored, per_label
 from edgecond.nn.kernels import Activations, Gradients
-from edgecond.nn.kernels import cpp as native
-from edgecond.nn.kernels import torch as twin
+from edgecond.nn.kernels import torch as torch_backend
+from edgecond.nn.kernels.cpp import CPP
+from edgecond.nn.kernels.torch import TORCH
 from tests.nn.convolution.zoo import evaluate, graph_of, numbers
 
 GRAPH = graph_of([(0, 1), (4, 1), (0, 1), (2, 3), (1, 0), (3, 0), (3, 2)], 4, sources=5)
@@ -64,7 +66,7 @@ def test_gather_sums_what_the_neighbours_of_a_row_send(kind: str, by: str, engin
     rows, (activations, dense) = rows_of(by), activations_of(kind)
     weight, y = numbers(dense.shape[1], R, J, seed=4), numbers(5, J, seed=5)
 
-    ours = native.gather(rows, activations, weight, y)
+    ours = kernels.gather(rows, activations, weight, y)
 
     expected = np.zeros((len(rows.pointer) - 1, R))
     for r, j, e in ends(rows):
@@ -88,7 +90,7 @@ def test_spread_adds_what_every_row_sends_and_fills_the_gradients(kind: str, by:
         [torch.full(bias.shape, torch.nan).double() for bias in activations.biases],
     )
 
-    native.spread(rows, activations, weight, z, y, to)
+    kernels.spread(rows, activations, weight, z, y, to)
 
     out, for_weight, for_dense = np.ones((5, J)), np.zeros(weight.shape), np.zeros(dense.shape)
     for r, j, e in ends(rows):
@@ -108,8 +110,8 @@ def test_spread_adds_what_every_row_sends_and_fills_the_gradients(kind: str, by:
 
 @by
 @kinds
-def test_the_twin_may_take_one_channel_at_a_time(kind: str, by: str, monkeypatch: pytest.MonkeyPatch):
-    """What the twin forms at a time is bounded; the sums do not depend on where it cuts."""
+def test_the_torch_backend_may_take_one_channel_at_a_time(kind: str, by: str, monkeypatch: pytest.MonkeyPatch):
+    """What the torch backend forms at a time is bounded; the sums do not depend on where it cuts."""
     rows, (activations, dense) = rows_of(by), activations_of(kind)
     weight, y = numbers(dense.shape[1], R, J, seed=4), numbers(5, J, seed=5)
     z = numbers(len(rows.pointer) - 1, R, seed=6)
@@ -122,17 +124,17 @@ def test_the_twin_may_take_one_channel_at_a_time(kind: str, by: str, monkeypatch
             [torch.empty_like(layer) for layer in activations.weights],
             [torch.empty_like(bias) for bias in activations.biases],
         )
-        twin.spread(rows, activations, weight, z, y, to)
-        found = [twin.gather(rows, activations, weight, y), to.out, to.hidden, to.weight, *to.weights, *to.biases]
-        return [tensor for tensor in found if tensor is not None]
+        TORCH.spread(rows, activations, weight, z, y, to)
+        sums = [TORCH.gather(rows, activations, weight, y), to.out, to.hidden, to.weight, *to.weights, *to.biases]
+        return [tensor for tensor in sums if tensor is not None]
 
     at_once = all_sums()
-    monkeypatch.setattr(twin, "ELEMENTS", 1)
+    monkeypatch.setattr(torch_backend, "ELEMENTS", 1)
 
     torch.testing.assert_close(all_sums(), at_once)
 
 
-# Always the same
+# Repeatability
 
 
 N_LARGE, M_LARGE = 1500, 40_000
@@ -164,14 +166,14 @@ def large_inputs(kind: str) -> dict[str, Tensor]:
     x = numbers(N_LARGE, 8)
     match kind:
         case "one-hot":
-            found = {"x": x, "theta": numbers(4, 16, 8, seed=1)}
+            inputs = {"x": x, "theta": numbers(4, 16, 8, seed=1)}
         case "dense":
-            found = {"x": x, "hidden": numbers(M_LARGE, 32, seed=1), "weight": numbers(33, 16, 8, seed=2)}
+            inputs = {"x": x, "hidden": numbers(M_LARGE, 32, seed=1), "weight": numbers(33, 16, 8, seed=2)}
         case _:
-            found = {"x": x, "labels": numbers(M_LARGE, 6, seed=1), "weight": numbers(33, 16, 8, seed=2)}
-            found |= {"w0": numbers(16, 6, seed=3), "w1": numbers(32, 16, seed=4)}
-            found |= {"b0": numbers(16, seed=5), "b1": numbers(32, seed=6)}
-    return {name: tensor.float() for name, tensor in found.items()}
+            inputs = {"x": x, "labels": numbers(M_LARGE, 6, seed=1), "weight": numbers(33, 16, 8, seed=2)}
+            inputs |= {"w0": numbers(16, 6, seed=3), "w1": numbers(32, 16, seed=4)}
+            inputs |= {"b0": numbers(16, seed=5), "b1": numbers(32, seed=6)}
+    return {name: tensor.float() for name, tensor in inputs.items()}
 
 
 def assert_identical(ours: dict[str, Tensor], others: dict[str, Tensor]) -> None:
@@ -184,19 +186,19 @@ def assert_identical(ours: dict[str, Tensor], others: dict[str, Tensor]) -> None
 @pytest.mark.parametrize("engine", ["avx2", "plain"], indirect=True)
 def test_values_and_gradients_are_bit_identical_with_any_number_of_threads(kind: str, by: str, engine: str):
     """Every element is summed by one thread in a fixed order, or in parts that the problem alone sets."""
-    inputs, found = large_inputs(kind), []
+    inputs, runs = large_inputs(kind), []
 
     for threads in (1, 2, 3, 2):
         torch.set_num_threads(threads)
-        found.append(evaluate(lambda **t: LARGE[kind](by, **t), **inputs))
+        runs.append(evaluate(lambda **t: LARGE[kind](by, **t), **inputs))
 
-    for again in found[1:]:
-        assert_identical(found[0], again)
+    for again in runs[1:]:
+        assert_identical(runs[0], again)
 
 
 @by
-@pytest.mark.parametrize("engine", ["twin"], indirect=True)
-def test_the_twin_is_bit_identical_from_run_to_run(by: str, engine: str):
+@pytest.mark.parametrize("engine", ["torch"], indirect=True)
+def test_the_torch_backend_is_bit_identical_from_run_to_run(by: str, engine: str):
     """The order of every sum is fixed by the graph."""
     torch.set_num_threads(2)
     inputs = large_inputs("layers")
@@ -209,7 +211,7 @@ def test_the_twin_is_bit_identical_from_run_to_run(by: str, engine: str):
 @by
 @pytest.mark.parametrize("kind", LARGE)
 @pytest.mark.parametrize("engine", ["avx2", "plain"], indirect=True)
-def test_the_kernels_agree_with_the_twin_on_a_large_graph(kind: str, by: str, engine: str):
+def test_the_cpp_backend_agrees_with_the_torch_backend_on_a_large_graph(kind: str, by: str, engine: str):
     """Two methods: loops over rows on three threads, and torch's own operations; single precision to 1e-4."""
     torch.set_num_threads(3)
     inputs = large_inputs(kind)
@@ -225,27 +227,28 @@ def test_the_kernels_agree_with_the_twin_on_a_large_graph(kind: str, by: str, en
 def expected_on_the_large_graph(kind: str) -> dict[str, Tensor]:
     """In double precision, on torch's operations."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(native, "_extension", None)
+        patch.setattr(CPP, "extension", None)
         inputs = {name: tensor.double() for name, tensor in large_inputs(kind).items()}
         return evaluate(lambda **t: LARGE[kind]("target", **t), **inputs)
 
 
-# Which of them serves
+# The choice of a backend
 
 
 def test_the_kernels_can_be_turned_off_and_need_not_be_there():
     """The documented switch, both values; and an extension that was not built, for which None in sys.modules stands."""
     code = """
 import importlib, os, sys
-from edgecond.nn.kernels import cpp as native
+from edgecond.nn import kernels
+from edgecond.nn.kernels import cpp
 for switch in ("", "plain", "0", "hidden"):
     os.environ["EDGECOND_NATIVE"] = switch
     if switch == "hidden":
         sys.modules["edgecond.nn.kernels._kernels"] = None
-        from edgecond.nn import kernels
         del kernels._kernels
-    importlib.reload(native)
-    print(native.available(), native.instruction_set())
+    importlib.reload(cpp)
+    importlib.reload(kernels)
+    print(kernels.available(), kernels.instruction_set())
 """
 
     environment = {**os.environ, "EDGECOND_NATIVE": ""}
@@ -259,72 +262,67 @@ for switch in ("", "plain", "0", "hidden"):
 
 def test_importing_the_extension_does_not_turn_the_kernels_on(monkeypatch: pytest.MonkeyPatch):
     """Python binds an imported module to its package; the switch must not be undone by that."""
-    monkeypatch.setattr(native, "_extension", None)
+    monkeypatch.setattr(CPP, "extension", None)
     if find_spec("edgecond.nn.kernels._kernels") is not None:
         import_module("edgecond.nn.kernels._kernels")
 
-    assert not native.available()
+    assert not kernels.available()
 
 
 def test_the_instruction_set_is_the_one_in_use(engine: str):
-    assert native.instruction_set() == ("none" if engine == "twin" else engine)
-    assert native.available() == (engine != "twin")
+    assert kernels.instruction_set() == ("none" if engine == "torch" else engine)
+    assert kernels.available() == (engine != "torch")
 
 
-def test_the_kernels_serve_single_and_double_precision_on_the_cpu(engine: str):
-    """Everything else is the twin's."""
+def test_the_cpp_backend_serves_single_and_double_precision_on_the_cpu(engine: str):
+    """The torch backend serves everything else."""
     dtypes = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
+    preferred = TORCH if engine == "torch" else CPP
 
-    assert [native.serves(torch.empty(0, dtype=dtype)) for dtype in dtypes] == [engine != "twin"] * 2 + [False] * 2
-    assert not native.serves(torch.empty(0, device="meta"))
+    chosen = [kernels.backend_for(torch.empty(0, dtype=dtype)) for dtype in dtypes]
+
+    assert chosen == [preferred, preferred, TORCH, TORCH]
+    assert kernels.backend_for(torch.empty(0, device="meta")) is TORCH
 
 
-# What they do not take
+def test_hidden_layers_are_fused_where_the_cpp_backend_serves(engine: str):
+    """The low-memory mode relies on it: the C++ kernels store no activations, torch's operations do."""
+    assert kernels.fuses(torch.empty(0)) == (engine != "torch")
+    assert not kernels.fuses(torch.empty(0).half())
+
+
+# Arguments that do not fit
 
 
 @pytest.mark.parametrize(
-    ("change", "sentence"),
+    ("change", "facts"),
     [
-        (
-            {"a": Activations(numbers(M, K).float())},
-            r"all tensors must have one precision: got torch\.float64, torch\.float64, torch\.float32\.",
-        ),
-        (
-            {"a": Activations(numbers(M - 1, K))},
-            r"activations, or the int64 index of labels, must have one row per edge: got \(6, 5\) of torch\.float64\.",
-        ),
+        ({"a": Activations(numbers(M, K).float())}, r"the same precision: got .*torch\.float64, torch\.float32"),
+        ({"a": Activations(numbers(M - 1, K))}, r"one row for each of 7 edges: got \(6, 5\) of torch\.float64"),
         (
             {"a": Activations(None, torch.zeros(M, dtype=torch.int32))},
-            r"activations, or the int64 index of labels, must have one row per edge: got \(7,\) of torch\.int32\.",
+            r"int64 index of labels.* one row for each of 7 edges: got \(7,\) of torch\.int32",
         ),
-        (
-            {"a": Activations(None)},
-            r"activations, or the int64 index of labels, must have one row per edge: got none\.",
-        ),
-        (
-            {"a": Activations(numbers(M, K + 1))},
-            r"the weight must have one matrix per activation, and perhaps one for the bias of F: "
-            r"got 5 matrices for 6 activations\.",
-        ),
+        ({"a": Activations(None)}, r"one row for each of 7 edges: got none"),
+        ({"a": Activations(numbers(M, K + 1))}, r"one matrix per activation.*: got 5 matrices for 6 activations"),
         (
             {"a": Activations(numbers(M, 3), None, [numbers(K, 4)], [numbers(K)])},
-            r"a hidden layer of F must take what comes before it: "
-            r"got a layer of \(5, 4\) with a bias of \(5,\) after 3 numbers\.",
+            r"must take 3 inputs.*: got a weight of shape \(5, 4\) and a bias of shape \(5,\)",
         ),
-        ({"y": numbers(5, J + 1)}, r"matrices of 3 by 2 do not fit signals of shape \(5, 3\)\."),
+        ({"y": numbers(5, J + 1)}, r"matrices of 3 by 2 do not fit signals of shape \(5, 3\)"),
     ],
     ids=["precision", "rows", "index", "nothing", "activations", "layers", "signal"],
 )
-def test_the_kernels_do_not_read_what_does_not_fit(change: dict[str, object], sentence: str, engine: str):
+def test_the_kernels_refuse_tensors_that_do_not_fit(change: dict[str, object], facts: str, engine: str):
     """They are given addresses, and would read beyond the end of a tensor that is too short."""
     arguments = {"a": Activations(numbers(M, K)), "y": numbers(5, J)} | change
 
-    with pytest.raises(ValueError, match=f"^{sentence}$"):
-        native.gather(GRAPH.by_target, arguments["a"], numbers(K, R, J), arguments["y"])
+    with pytest.raises(ValueError, match=facts):
+        kernels.gather(GRAPH.by_target, arguments["a"], numbers(K, R, J), arguments["y"])
 
 
 def test_spread_checks_the_signal_of_the_rows(engine: str):
     to = Gradients(torch.zeros(5, J).double())
 
-    with pytest.raises(ValueError, match=r"^matrices of 3 by 2 do not fit signals of shape \(5, 2\) and \(3, 3\)\.$"):
-        native.spread(GRAPH.by_target, Activations(numbers(M, K)), numbers(K, R, J), numbers(3, R), numbers(5, J), to)
+    with pytest.raises(ValueError, match=r"matrices of 3 by 2 do not fit signals of shape \(5, 2\) and \(3, 3\)"):
+        kernels.spread(GRAPH.by_target, Activations(numbers(M, K)), numbers(K, R, J), numbers(3, R), numbers(5, J), to)

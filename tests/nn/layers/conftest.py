@@ -1,4 +1,4 @@
-"""What the tests of layers share."""
+"""Fixtures of the tests of layers."""
 
 import pytest
 import torch
@@ -6,5 +6,5 @@ import torch
 
 @pytest.fixture(autouse=True)
 def seed() -> None:
-    """Layers start at random, and graphs are random, too: the same from run to run."""
+    """Seed torch, so that random layers and graphs are the same from run to run."""
     torch.manual_seed(0)

@@ -1,4 +1,4 @@
-"""Filter networks start as the paper says, and every one of their forms gives the numbers of the definition."""
+"""Filter networks are initialised as in the paper, and all their forms give the numbers of the definition."""
 
 from collections.abc import Callable
 from copy import deepcopy

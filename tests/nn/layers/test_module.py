@@ -84,12 +84,12 @@ class TestModule:
 
     def test_a_copy_computes_the_same_and_shares_nothing(self):
         conv, x, edges = random_layer(), torch.randn(N, D_IN), random_edges()
-        twin = deepcopy(conv)
+        copied = deepcopy(conv)
 
-        before = twin(x, *edges)
+        before = copied(x, *edges)
         nn.init.zeros_(conv.filters[0].weight)
 
-        assert torch.equal(twin(x, *edges), before)
+        assert torch.equal(copied(x, *edges), before)
 
     def test_it_prints_its_widths(self):
         assert repr(random_layer(reduce="max")).startswith("ECConv(\n  3, 5, reduce='max'\n  (filters): FilterNetwork(")

@@ -1,5 +1,6 @@
-"""A network has the layers that its notation writes."""
+"""A network has the layers of its notation."""
 
+import pytest
 import torch
 from torch import nn
 
@@ -9,7 +10,6 @@ from edgecond.nn.network import Convolution
 from edgecond.nn.pooling import AveragePooling, GlobalMaxPooling
 from tests.nn.network.zoo import paper_batch, paper_network, settled
 from tests.pyramids import random_batch
-from tests.sentences import refused
 
 
 class TestConstruction:
@@ -42,9 +42,9 @@ class TestConstruction:
         fine, coarse = batch.pyramid.graphs
 
         x = torch.relu(first.norm(first.conv(batch.x, fine)))
-        x = AveragePooling()(x, batch.pyramid.pool_maps[0], coarse.num_vertices)
+        x = AveragePooling()(x, batch.pyramid, 0)
         x = torch.relu(second.norm(second.conv(x, coarse)))
-        x = GlobalMaxPooling()(x, coarse)
+        x = GlobalMaxPooling()(x, batch.pyramid, 1)
         x = torch.relu(third[1](third[0](x)))
         expected = last[0](x)
 
@@ -106,11 +106,11 @@ class TestConstruction:
     def test_a_pyramid_of_another_height_is_refused(self):
         network, batch = paper_network("Sydney"), paper_batch("ModelNet10")
 
-        with refused("this network works on 4 levels of graphs: the pyramid has 3."):
+        with pytest.raises(ValueError, match="a pyramid of 4 levels: got 3 levels"):
             network(batch.x, batch.pyramid)
 
     def test_labels_need_a_width_at_each_level(self):
-        with refused("labels need a width at each of the 2 levels: got [4, 1, 1]."):
+        with pytest.raises(ValueError, match=r"a width at each of the 2 levels: got \[4, 1, 1\]"):
             Network("C(4)-MP-C(4)-GAP-FC(2)", d0=2, s=[4, 1, 1])
 
 

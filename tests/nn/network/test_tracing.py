@@ -49,13 +49,13 @@ class TestTracing:
         """
         torch._dynamo.reset()
         network = without_dropout(paper_network(name)).double()
-        twin = deepcopy(network)
+        copied = deepcopy(network)
         compiled = torch.compile(network, fullgraph=True, dynamic=True, backend=backend)
 
         for single in (paper_batch(name), paper_batch(name, sizes=(75, 68, 99), seed=1)):
             batch = single.to(torch.float64)
-            expected = learn(twin, twin, batch)
-            # Without duck shapes, four samples and labels of four elements are not taken to be one and the same number.
+            expected = learn(copied, copied, batch)
+            # Without duck shapes, four samples and labels of width four do not become the same symbol.
             with (
                 torch._dynamo.config.patch(error_on_recompile=True),
                 torch.fx.experimental._config.patch(use_duck_shape=False),
@@ -65,19 +65,19 @@ class TestTracing:
                 torch.testing.assert_close(
                     found[key], value, rtol=1e-6, atol=1e-9, msg=lambda text, key=key: f"{key}: {text}"
                 )
-        for key, value in twin.state_dict().items():  # the statistics of batch normalisation, too
+        for key, value in copied.state_dict().items():  # the statistics of batch normalisation, too
             torch.testing.assert_close(network.state_dict()[key], value, rtol=1e-6, atol=1e-9)
 
     @pytest.mark.parametrize("name", ["Sydney", "MNIST", "NCI1"])
     def test_an_exported_network_serves_batches_of_other_sizes(self, name: str, tmp_path: Path):
-        """Numbers of vertices, edges and samples are free; what was saved comes back."""
+        """Numbers of vertices, edges and samples may vary, before and after saving."""
         first, second = paper_batch(name), paper_batch(name, sizes=(75, 68, 99), seed=1)
         network = settled(paper_network(name), first)
         shapes = torch.export.ShapesCollection()
         for tensor in free_tensors(first):
             shapes[tensor] = {0: torch.export.Dim.DYNAMIC}
 
-        # A batch of one sample is like others: 1 is no special size.
+        # A batch of one sample must not be a special case.
         with torch.fx.experimental._config.patch(backed_size_oblivious=True):
             program = torch.export.export(network, (first.x, first.pyramid), dynamic_shapes=shapes)
         torch.export.save(program, tmp_path / "network.pt2")
@@ -90,7 +90,7 @@ class TestTracing:
 
 
 def test_a_batch_can_be_saved_and_loaded_without_trusting_the_file(tmp_path: Path):
-    """`torch.load` builds nothing but tensors and the values of this library, the sorted edges that it keeps too."""
+    """`torch.load` builds only tensors and the values of this library, including the cached sorted edges."""
     batch = paper_batch("NCI1")
     network = settled(paper_network("NCI1"), batch)
     _ = batch.pyramid.graphs[0].by_source

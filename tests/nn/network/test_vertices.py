@@ -38,15 +38,15 @@ class TestVertices:
         batch = self.batch()
         network = settled(self.network(), batch)
         first, maximum, second, mean, third, _, hidden, _, last = network.layers
-        (one, two), graphs = batch.pyramid.pool_maps, batch.pyramid.graphs
+        pyramid, (one, two) = batch.pyramid, batch.pyramid.pool_maps
 
-        fine = first(batch.x, batch.pyramid, 0)
-        middle = second(maximum(fine, one, graphs[1].num_vertices), batch.pyramid, 1)
-        coarse = third(mean(middle, two, graphs[2].num_vertices), batch.pyramid, 2)
+        fine = first(batch.x, pyramid, 0)
+        middle = second(maximum(fine, pyramid, 0), pyramid, 1)
+        coarse = third(mean(middle, pyramid, 1), pyramid, 2)
         together = torch.cat([fine, middle[one], coarse[two][one]], 1)
 
         assert hidden[0].in_features == 15
-        assert torch.equal(network(batch.x, batch.pyramid), last(hidden(together)))
+        assert torch.equal(network(batch.x, batch.pyramid), last(hidden(together, pyramid, 0), pyramid, 0))
 
     def test_with_a_single_level_it_is_a_perceptron_on_every_vertex(self):
         batch = random_batch("C(4)-V-FC(3)", (12, 9), d0=2, s=3)
@@ -54,7 +54,7 @@ class TestVertices:
         encoder = Network("C(4)", d0=2, s=3, hidden=(8,)).eval()
         encoder.load_state_dict({k: v for k, v in network.state_dict().items() if k.startswith("layers.0.")})
 
-        perceptron = nn.Sequential(*network.layers[2:])
+        perceptron = nn.Sequential(*[module for layer in network.layers[2:] for module in layer])
         signals = encoder(batch.x, batch.pyramid)
 
         alone = torch.cat([perceptron(signal[None]) for signal in signals])
@@ -84,7 +84,7 @@ class TestVertices:
         )
 
     def test_the_gradient_in_double_precision_is_that_of_finite_differences(self):
-        """Of the input signal, through average pooling and unpooling; ReLU and max are not differentiable."""
+        """The gradient of the input signal, through average pooling, as the maximum is not differentiable."""
         written = "C(3)-AP-C(2)-V-FC(2)"
         batch = random_batch(written, (7, 5), d0=2, s=3).to(torch.float64)
         network = settled(self.network(written).double(), batch)
@@ -97,11 +97,11 @@ class TestVertices:
     def test_it_is_traced_in_one_piece_for_batches_of_any_size(self):
         torch._dynamo.reset()
         network = self.network("C(4)-MP-C(5)-V-FC(3)").double()
-        twin = deepcopy(network)
+        copied = deepcopy(network)
         compiled = torch.compile(network, fullgraph=True, dynamic=True, backend="aot_eager")
 
         for sizes in ((30, 25, 40), (33, 27)):
             batch = random_batch("C(4)-MP-C(5)-V-FC(3)", sizes, d0=2, s=3).to(torch.float64)
-            expected, found = learn(twin, twin, batch), learn(compiled, network, batch)
+            expected, found = learn(copied, copied, batch), learn(compiled, network, batch)
             for key, value in expected.items():
                 torch.testing.assert_close(found[key], value, rtol=1e-6, atol=1e-9)

@@ -1,4 +1,4 @@
-"""The networks of the paper, batches for them, and what they learn from one."""
+"""The networks of the paper, batches for them, and the gradients of one step."""
 
 from copy import deepcopy
 
@@ -64,7 +64,7 @@ def renumber(sample: Sample) -> Sample:
 
 
 def learn(call, network: Network, sample: Sample) -> dict[str, Tensor]:
-    """The scores and all gradients of a pass forth and back."""
+    """Return the scores and all gradients of a forward and a backward pass."""
     x = sample.x.clone().requires_grad_()
     network.zero_grad()
     scores = call(x, sample.pyramid)

@@ -1,21 +1,46 @@
-"""Scores against scikit-learn and against counts by hand."""
+"""Cross-entropy by hand, and metrics against scikit-learn and counts by hand."""
+
+from __future__ import annotations
+
+import math
 
 import numpy as np
 import pytest
 import torch
-from sklearn.metrics import (
-    balanced_accuracy_score,
-    confusion_matrix,
-    f1_score,
-    jaccard_score,
-    r2_score,
-    roc_auc_score,
-)
+from sklearn.metrics import balanced_accuracy_score, confusion_matrix, f1_score
 
-from edgecond.graph import Sample
-from edgecond.nn.evaluation import answers, average_scores, confusion, errors, figures, metrics, predict, vertices, vote
-from edgecond.nn.network import Network
-from tests.pyramids import random_batch, random_samples
+from edgecond.nn.tasks import Loss
+from edgecond.nn.tasks.classification import average_scores, class_metrics, Classification, confusion, vote
+
+
+def loss(sums: Loss) -> float:
+    return float(sums.total.detach() / sums.weight)
+
+
+def test_the_loss_is_cross_entropy_and_the_metric_counts_right_predictions():
+    """By hand: odds of 3 to 1 for class 0, which is true of the first example and not of the second."""
+    scores = torch.tensor([[math.log(3), 0.0], [math.log(3), 0.0]])
+
+    loss_sums = Classification().loss(scores, torch.tensor([0, 1]))
+
+    assert loss(loss_sums) == pytest.approx((math.log(4 / 3) + math.log(4)) / 2)
+    assert (int(loss_sums.metric), int(loss_sums.known)) == (1, 2)
+    torch.testing.assert_close(Classification().outputs(scores), torch.tensor([[0.75, 0.25]] * 2))
+
+
+def test_balanced_classes_count_equally_however_rare():
+    """Another method: torch's own mean of weighted cross-entropy; by hand, 3 and 1 of 4 examples weigh 2/3 and 2."""
+    y, scores = torch.tensor([0, 0, 1, 0]), torch.randn(4, 2, generator=torch.Generator().manual_seed(0))
+
+    task = Classification.fit(y, 2, balanced=True)
+
+    assert task.weights == pytest.approx((2 / 3, 2))
+    expected = torch.nn.functional.cross_entropy(scores, y, torch.tensor([2 / 3, 2.0]))
+    assert loss(task.loss(scores, y)) == pytest.approx(float(expected))
+
+
+def test_a_class_that_never_occurs_has_a_finite_weight():
+    assert Classification.fit(torch.tensor([0, 0]), 2, balanced=True).weights == pytest.approx((0.5, 1))
 
 
 def test_weighted_f1_and_accuracies_are_those_of_scikit_learn():
@@ -23,30 +48,30 @@ def test_weighted_f1_and_accuracies_are_those_of_scikit_learn():
     for _ in range(20):
         y, predicted = rng.integers(0, 5, 40), rng.integers(0, 5, 40)
 
-        found = metrics(y, predicted, 5)
+        metrics = class_metrics(y, predicted, 5)
 
-        assert found["f1"] == pytest.approx(f1_score(y, predicted, average="weighted"))
-        assert found["accuracy"] == pytest.approx((y == predicted).mean())
-        assert found["class_accuracy"] == pytest.approx(balanced_accuracy_score(y, predicted))
+        assert metrics["f1"] == pytest.approx(f1_score(y, predicted, average="weighted"))
+        assert metrics["accuracy"] == pytest.approx((y == predicted).mean())
+        assert metrics["class_accuracy"] == pytest.approx(balanced_accuracy_score(y, predicted))
 
 
 def test_the_legacy_f1_is_too_low_for_a_weak_class():
     """By hand: class 1 has P = 1/2 and R = 1/3, so 2PR = 1/3 and P+R = 5/6 < 1; class 0 has P = 1/3, R = 1/2."""
     y, predicted = np.array([0, 0, 1, 1, 1]), np.array([0, 1, 1, 0, 0])
 
-    found = metrics(y, predicted, 2)
+    metrics = class_metrics(y, predicted, 2)
 
-    assert found["f1"] == pytest.approx(0.4 * 0.4 + 0.6 * 0.4)
-    assert found["f1_legacy"] == pytest.approx(1 / 3)
+    assert metrics["f1"] == pytest.approx(0.4 * 0.4 + 0.6 * 0.4)
+    assert metrics["f1_legacy"] == pytest.approx(1 / 3)
 
 
 def test_a_class_that_never_occurs_does_not_count():
     y, predicted = np.array([0, 0, 1]), np.array([0, 0, 2])
 
-    found = metrics(y, predicted, 4)
+    metrics = class_metrics(y, predicted, 4)
 
-    assert found["class_accuracy"] == pytest.approx(0.5)
-    assert found["f1"] == pytest.approx(2 / 3)
+    assert metrics["class_accuracy"] == pytest.approx(0.5)
+    assert metrics["f1"] == pytest.approx(2 / 3)
 
 
 def test_confusion_has_true_classes_in_rows():
@@ -55,7 +80,7 @@ def test_confusion_has_true_classes_in_rows():
     assert (confusion(y, predicted, 3) == confusion_matrix(y, predicted)).all()
 
 
-def test_votes_count_looks_and_scores_average_them():
+def test_votes_count_views_and_scores_average_them():
     """Two weak views for class 0 outvote one strong look for class 1, whose mean probability is higher."""
     views = [np.array([[0.6, 0.4]]), np.array([[0.6, 0.4]]), np.array([[0.0, 1.0]])]
 
@@ -69,102 +94,48 @@ def test_a_tied_vote_goes_to_the_more_probable_class():
     assert vote(views).tolist() == [0]
 
 
-def test_prediction_gives_probabilities_in_the_order_of_the_samples():
-    written = "C(4)-MP(1,2)-C(4)-GAP-FC(3)"
-    torch.manual_seed(0)
-    network = Network(written, 2, 3, hidden=(4,))
-    samples = random_samples(written, [5, 6, 7], d0=2, s=3)
-
-    one_by_one, ys = predict(network, samples)
-    together, _ = predict(network, [random_batch(written, [5, 6, 7], d0=2, s=3)])
-
-    np.testing.assert_allclose(one_by_one.sum(1), 1)
-    np.testing.assert_allclose(one_by_one, together, atol=1e-6)
-    assert ys.tolist() == [int(sample.y) for sample in samples]
-
-
-def test_figures_of_several_looks_are_their_mean_and_those_of_their_votes():
+def test_metrics_of_several_views_are_their_mean_and_those_of_their_votes():
     """By hand, three views at two examples: right four times of six, and by vote right for the first alone."""
     right, wrong = np.array([0.9, 0.1]), np.array([0.2, 0.8])
-    views = [np.array(look) for look in ([right, right], [right, wrong], [right, wrong])]
+    views = [np.array(view) for view in ([right, right], [right, wrong], [right, wrong])]
     y = np.array([0, 0])
 
-    found = figures(y, views)
+    metrics = Classification().evaluate(y, views)
 
-    assert found["accuracy"] == pytest.approx(4 / 6)
-    assert found["accuracy_votes"] == pytest.approx(1 / 2)
-    assert figures(y, views[:1]) == metrics(y, np.array([0, 0]), 2)
+    assert metrics["accuracy"] == pytest.approx(4 / 6)
+    assert metrics["accuracy_votes"] == pytest.approx(1 / 2)
+    assert Classification().evaluate(y, views[:1]) == class_metrics(y, np.array([0, 0]), 2)
 
 
-def test_one_look_may_be_the_first_and_scores_are_averaged_beside_votes():
+def test_one_view_may_be_the_first_and_scores_are_averaged_beside_votes():
     """Section 4.3: one run, 5 votes, 5 scores. By hand: the first look is right twice, and two weak ones outvote it."""
     strong, weak = np.array([1.0, 0.0]), np.array([0.4, 0.6])
-    views = [np.array(look) for look in ([strong, strong], [weak, strong], [weak, strong])]
+    views = [np.array(view) for view in ([strong, strong], [weak, strong], [weak, strong])]
 
-    found = figures(np.array([0, 0]), views, every=False)
+    metrics = Classification().evaluate(np.array([0, 0]), views, average=False)
 
-    assert found["accuracy"] == 1
-    assert found["accuracy_votes"] == pytest.approx(1 / 2)
-    assert found["accuracy_scores"] == 1
-
-
-def test_answers_are_scored_over_the_questions_that_have_both():
-    """scikit-learn, question by question; the second has one answer alone, the third a blank."""
-    nan = float("nan")
-    y = np.array([[1, 1, 0], [0, 1, nan], [1, 1, 1], [0, 1, 0]])
-    probabilities = np.array([[0.9, 0.5, 0.2], [0.6, 0.5, 0.9], [0.4, 0.5, 0.7], [0.1, 0.5, 0.8]])
-
-    found = answers(y, probabilities)
-
-    known = [0, 2, 3]
-    aucs = [roc_auc_score(y[:, 0], probabilities[:, 0]), roc_auc_score(y[known, 2], probabilities[known, 2])]
-    assert found["roc_auc"] == pytest.approx(np.mean(aucs))
-    assert found["accuracy"] == pytest.approx((2 / 4 + 2 / 3) / 2)
-    assert np.isnan(answers(np.ones((3, 1)), np.ones((3, 1)))["roc_auc"])
+    assert metrics["accuracy"] == 1
+    assert metrics["accuracy_votes"] == pytest.approx(1 / 2)
+    assert metrics["accuracy_scores"] == 1
 
 
-def test_errors_of_quantities_are_means_over_what_is_known():
-    """scikit-learn for R squared; by hand, errors of 1, 0 and -2 have the root mean square sqrt(5/3)."""
-    y = np.array([[1.0], [2.0], [4.0], [float("nan")]])
-    predicted = np.array([[2.0], [2.0], [2.0], [7.0]])
-
-    found = errors(y, predicted)
-
-    assert found["rmse"] == pytest.approx((5 / 3) ** 0.5)
-    assert found["mae"] == pytest.approx(1)
-    assert found["r2"] == pytest.approx(r2_score(y[:3, 0], predicted[:3, 0]))
+def test_one_class_alone_cannot_be_learned():
+    with pytest.raises(ValueError, match="at least two classes are needed: all examples are of the class tree"):
+        Classification.check_targets(torch.tensor([1, 1]), ["car", "tree"])
 
 
-def test_figures_of_vertices_are_those_of_scikit_learn_where_classes_are_known():
-    rng = np.random.default_rng(0)
-    y, predicted = rng.integers(-1, 4, 200), rng.integers(0, 4, 200)
-    known = y >= 0
-
-    found = vertices(y, np.eye(4)[predicted])
-
-    assert found["accuracy"] == pytest.approx((y == predicted)[known].mean())
-    assert found["class_accuracy"] == pytest.approx(balanced_accuracy_score(y[known], predicted[known]))
-    assert found["mean_iou"] == pytest.approx(jaccard_score(y[known], predicted[known], average="macro"))
-    assert (confusion(y, predicted, 4) == confusion_matrix(y[known], predicted[known])).all()
+def test_classes_are_weighted_where_one_is_three_times_as_frequent_as_another():
+    """By hand: 4 to 1 is, 3 to 1 is not more than three times."""
+    assert Classification.settings(np.array([0, 0, 0, 0, 1])) == {"balanced": True}
+    assert Classification.settings(np.array([0, 0, 0, 1, -1])) == {"balanced": False}
 
 
-def test_the_intersection_over_union_leaves_out_classes_that_are_nowhere():
-    """By hand: class 0 has 1 of 2, class 1 has 1 of 2; class 2 neither occurs nor is predicted."""
-    found = vertices(np.array([0, 0, 1]), np.eye(3)[[0, 1, 1]])
+def test_the_mistakes_of_a_report_begin_with_the_surest():
+    """By hand: the second and the third example are wrong, with probabilities 0.6 and 0.9."""
+    outputs = np.array([[0.8, 0.2], [0.6, 0.4], [0.9, 0.1], [0.3, 0.7]])
 
-    assert found["mean_iou"] == pytest.approx((1 / 2 + 1 / 2) / 2)
-    assert np.isnan(vertices(np.array([-1]), np.eye(3)[[0]])["accuracy"])
+    *_, mistakes = Classification().findings(["cat", "dog"], np.array([0, 1, 1, 1]), [outputs])
 
-
-def test_every_point_is_told_what_its_vertex_is_told():
-    written = "C(4)-MP-C(4)-V-FC(3)"
-    network = Network(written, 2, 3, hidden=(4,))
-    sample = random_batch(written, [5, 6], d0=2, s=3)
-    voxel = torch.tensor([3, 3, 0, 10, 4])
-
-    of_vertices, _ = predict(network, [sample])
-    of_points, ys = predict(network, [Sample(sample.x, sample.pyramid, sample.y, voxel)])
-
-    assert of_vertices.shape == (11, 3)
-    np.testing.assert_array_equal(of_points, of_vertices[voxel])
-    assert ys.tolist() == sample.y[voxel].tolist()
+    (gallery,) = mistakes.parts
+    assert [number for number, _ in gallery.examples] == [2, 1]
+    assert "dog, predicted as cat with probability 90.00" in gallery.examples[0][1]

@@ -1,6 +1,6 @@
-"""Labelled point clouds and graphs by name: `load("sydney", fold=0)`, `load("nci1", fold=0)` (Section 4).
+"""Named datasets of labelled point clouds and graphs: `load("sydney", fold=0)`, `load("nci1", fold=0)` (Section 4).
 
-A dataset is a module with the number of its `FOLDS`, a function `load` and a function `fetch`; `_REGISTER` lists them.
+A dataset is a module with a number of `FOLDS`, a function `load` and a function `fetch`; `_DATASETS` lists them.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import Any
 
 from edgecond.data.examples import Examples, PointExamples
 from edgecond.data.graphs import GraphExamples
-from edgecond.errors import DataError, hint
+from edgecond.errors import DataError, did_you_mean
 from edgecond.files import Progress
 from edgecond.graph import Cloud
 
-_REGISTER: dict[str, tuple[str, dict[str, Any]]] = {
+_DATASETS: dict[str, tuple[str, dict[str, Any]]] = {
     "sydney": ("sydney", {}),
     "modelnet10": ("modelnet", {"classes": 10}),
     "modelnet40": ("modelnet", {"classes": 40}),
@@ -35,26 +35,26 @@ _REGISTER: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 def names() -> list[str]:
-    """The datasets that `load` knows."""
-    return list(_REGISTER)
+    """Return the names of all datasets."""
+    return list(_DATASETS)
 
 
 def folds(name: str) -> int:
-    """How many splits into training and test examples a dataset has."""
+    """Return the number of splits of a dataset into training and test set."""
     return _module(name).FOLDS
 
 
 def load(
     name: str, fold: int = 0, **options: Any
 ) -> tuple[Examples, Examples] | tuple[PointExamples, PointExamples] | tuple[GraphExamples, GraphExamples]:
-    """Training and test examples of a dataset: of clouds, of their points, or of graphs.
+    """Load the training and test examples of a dataset: clouds, clouds with labelled points, or graphs.
 
     Args:
-        name: One of `names()`.
-        fold: The number of the split, below `folds(name)`.
-        options: What the dataset's own `load` takes, as `sparse=True` for MNIST or `split="fair"` for NCI1.
+        name: Name of the dataset, one of `names()`.
+        fold: Number of the split, below `folds(name)`.
+        options: Options of this dataset's `load`, such as `sparse=True` for MNIST or `split="fair"` for NCI1.
     """
-    module, preset = _module(name), _REGISTER[name][1]
+    module, preset = _module(name), _DATASETS[name][1]
     if not 0 <= fold < module.FOLDS:
         raise DataError(f"the folds of {name} are numbered from 0 to {module.FOLDS - 1}: got {fold}.")
     parameters = inspect.signature(module.load).parameters
@@ -62,10 +62,10 @@ def load(
     for option, value in options.items():
         if option not in known:
             raise DataError(f"{name} has no option {option!r}: it has {', '.join(known) or 'none'}.")
-        usual = parameters[option].default
-        if not isinstance(value, (int, float) if isinstance(usual, float) else type(usual)):
+        default = parameters[option].default
+        if not isinstance(value, (int, float) if isinstance(default, float) else type(default)):
             raise DataError(
-                f"the option {option} of {name} must be like {usual!r}, which it is usually: got {value!r}."
+                f"the option {option} of {name} must have the type of its default {default!r}: got {value!r}."
             )
     return module.load(fold=fold, **preset, **options)
 
@@ -78,16 +78,16 @@ def adapt(name: str, cloud: Cloud, options: Mapping[str, Any]) -> Cloud:
 
 def extra_metrics(name: str) -> tuple[str, ...]:
     """Return the names of metrics that are shown for a dataset alone."""
-    return getattr(_module(name), "METRICS", ()) if name in _REGISTER else ()
+    return getattr(_module(name), "METRICS", ()) if name in _DATASETS else ()
 
 
 def fetch(name: str, progress: Progress | None = None) -> str:
-    """Download what is missing of a dataset, check all of it, and say in a sentence what was done."""
-    module, preset = _module(name), _REGISTER[name][1]
+    """Download the missing files of a dataset, verify all files, and return a summary."""
+    module, preset = _module(name), _DATASETS[name][1]
     return module.fetch(progress=progress, **preset)
 
 
 def _module(name: str) -> ModuleType:
-    if name not in _REGISTER:
-        raise DataError(f"there is no dataset {name!r}: {hint(name, names())}")
-    return import_module(f"{__name__}.{_REGISTER[name][0]}")
+    if name not in _DATASETS:
+        raise DataError(f"there is no dataset {name!r}: {did_you_mean(name, names())}")
+    return import_module(f"{__name__}.{_DATASETS[name][0]}")

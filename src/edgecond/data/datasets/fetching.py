@@ -1,4 +1,4 @@
-"""How files come where data live: fetched over https, checked, and there only if they are right."""
+"""Downloads of data files over https; a file appears in the data directory only after it has been verified."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from pathlib import Path
 from typing import Any
 
 from edgecond.errors import DataError
-from edgecond.files import AGAIN, data_directory, new, Progress, sha256, write
+from edgecond.files import AGAIN, data_directory, data_file, Progress, sha256
 
-TIMEOUT = 30.0  # seconds without a byte
+TIMEOUT = 30.0  # seconds without data
 
 
 @dataclass(frozen=True)
 class Source:
-    """A file of a dataset, the address that serves it, and how to know it.
+    """A file of a dataset, its address and how to verify it.
 
     Attributes:
-        file: Its name in the directory of the dataset.
-        url: The public address.
-        check: Raises `DataError` when handed the path of anything but the file.
-        most: A size in bytes that it does not exceed.
+        file: Name of the file in the directory of the dataset.
+        url: Public address of the file.
+        check: Function that raises `DataError` unless it is given the path of the right file.
+        most: Upper bound of the size in bytes.
     """
 
     file: str
@@ -34,11 +34,11 @@ class Source:
 
 
 def sum_is(expected: str) -> Callable[[Path], None]:
-    """The check that a file has this SHA-256 sum."""
+    """Return a function that checks that a file has this SHA-256 sum."""
 
     def check(path: Path) -> None:
-        if (found := sha256(path)) != expected:
-            raise DataError(f"{path} has the SHA-256 sum {found} instead of {expected}.{AGAIN}")
+        if (actual := sha256(path)) != expected:
+            raise DataError(f"{path} must have the SHA-256 sum {expected}: found {actual}.{AGAIN}")
 
     return check
 
@@ -46,7 +46,7 @@ def sum_is(expected: str) -> Callable[[Path], None]:
 def obtain(
     dataset: str, sources: Sequence[Source], progress: Progress | None = None, folder: Path | None = None
 ) -> str:
-    """Check the files of a dataset that are there, download the others, and say in a sentence what was done."""
+    """Verify the files of a dataset that exist, download the others, and return a summary."""
     folder = folder or data_directory() / dataset
     missing = []
     for source in sources:
@@ -64,35 +64,38 @@ def obtain(
 def download(
     url: str, target: Path, *, check: Callable[[Path], None], most: int, progress: Progress | None = None
 ) -> None:
-    """Fetch a file over https into its place, where it appears only after `check` has accepted it.
+    """Download a file, which appears at `target` only after `check` has accepted it.
 
     Args:
-        url: An https address; redirections must stay on https.
-        target: The path to be.
-        check: Raises `DataError` when handed the path of a wrong file.
-        most: The most bytes to accept.
-        progress: Told of every piece that arrives.
+        url: An https address; redirects must stay on https.
+        target: Path of the file.
+        check: Function that raises `DataError` unless it is given the path of the right file.
+        most: Largest number of bytes to accept.
+        progress: Function that is called for every piece that arrives.
     """
-    with new(target) as arrived:
-        write(arrived, _pieces(url, target, most, progress))
+    with data_file(target) as file:
+        for piece in _pieces(url, target, most, progress):
+            file.write(piece)
+        file.flush()
+        arrived = Path(file.name)
         try:
             check(arrived)
         except DataError as error:
             reason = str(error).replace(str(arrived), target.name).removesuffix(AGAIN)
-            raise DataError(f"{url} served another file than expected, which was not kept: {reason}") from error
+            raise DataError(f"{url} did not serve the expected file, so it was discarded: {reason}") from error
 
 
 def _pieces(url: str, target: Path, most: int, progress: Progress | None) -> Iterator[bytes]:
     _check_https(url)
     try:
         request = urllib.request.Request(url, headers={"User-Agent": "edgecond"})
-        with urllib.request.build_opener(_HttpsOnly).open(request, timeout=TIMEOUT) as answer:
-            length = answer.headers.get("Content-Length")
+        with urllib.request.build_opener(_HttpsOnly).open(request, timeout=TIMEOUT) as response:
+            length = response.headers.get("Content-Length")
             total = int(length) if length and length.isdigit() else None
             done = 0
             if (total or 0) > most:
                 raise _too_large(url, target, most)
-            while piece := answer.read(2**16):
+            while piece := response.read(2**16):
                 if (done := done + len(piece)) > most:
                     raise _too_large(url, target, most)
                 if progress:
@@ -103,12 +106,12 @@ def _pieces(url: str, target: Path, most: int, progress: Progress | None) -> Ite
     except (OSError, EOFError, http.client.HTTPException) as error:
         reason = getattr(error, "reason", None) or error
         raise DataError(
-            f"{url} could not be fetched: {str(reason).rstrip('.')}. Check the network, or put the file at {target}."
+            f"{url} could not be downloaded: {str(reason).rstrip('.')}. Check the network, or put the file at {target}."
         ) from error
 
 
 def _too_large(url: str, target: Path, most: int) -> DataError:
-    return DataError(f"{url} serves more than the {most:,} bytes that {target.name} may have.")
+    return DataError(f"{url} must serve at most {most:,} bytes for {target.name}: it serves more.")
 
 
 class _HttpsOnly(urllib.request.HTTPRedirectHandler):
@@ -119,4 +122,4 @@ class _HttpsOnly(urllib.request.HTTPRedirectHandler):
 
 def _check_https(url: str) -> None:
     if not url.startswith("https://"):
-        raise DataError(f"{url} is refused: data are fetched over https only.")
+        raise DataError(f"data are downloaded over https only: got {url}.")

@@ -1,4 +1,4 @@
-"""Graphs in the MATLAB format of Shervashidze et al., rewritten in that of TU, which lacks the bonds of NCI1."""
+"""Conversion of graphs from the MATLAB format of Shervashidze et al. to that of TU, where NCI1 lacks edge labels."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from jaxtyping import Int
 from numpy import ndarray as Array
 
 from edgecond.errors import DataError
-from edgecond.files import new, reading, writing
+from edgecond.files import data_file, reading
 
 
 def rewrite(source: Path, target: Path, *, check: Callable[[Path], None], renumber: bool = False) -> None:
-    """Make the zip file `target` in the TU format of a MATLAB file.
+    """Convert a MATLAB file to a zip file in the TU format.
 
-    The file has a structure per graph, with the labels `nl` of the vertices, the list `al` of the neighbours of each,
-    and the labels `el` of the edges; and a vector of classes.
+    The MATLAB file has one structure per graph, with the vertex labels `nl`, the list `al` of the neighbours of each
+    vertex and the edge labels `el`; and a vector of classes.
 
     Args:
-        source: The MATLAB file.
-        target: The zip file; its name is that of the dataset.
-        check: Raises `DataError` unless the file is the known one. No other may reach scipy's reader of such files,
-            which ends the process (a segmentation fault) at some that are damaged.
-        renumber: Number the edge labels 0, 1, 2 and so on, instead of keeping the file's.
+        source: Path of the MATLAB file.
+        target: Path of the zip file; its stem is the name of the dataset.
+        check: Function that raises `DataError` unless the file is the known one: scipy's reader of MATLAB files crashes
+            (segmentation fault) on some damaged files.
+        renumber: Number the edge labels 0, 1, 2 and so on, instead of keeping those of the file.
     """
     check(source)
     with reading(source):
@@ -34,16 +34,16 @@ def rewrite(source: Path, target: Path, *, check: Callable[[Path], None], renumb
             texts = _texts(source, renumber)
         except (OSError, DataError):
             raise
-        except Exception as error:  # scipy's reader raises anything
+        except Exception as error:  # scipy's reader raises exceptions of many types
             raise ValueError(f"{type(error).__name__}: {error}") from error
     name = target.stem
-    with new(target) as path, writing(target), zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+    with data_file(target) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         for part, rows in texts.items():
             archive.writestr(f"{name}/{name}_{part}.txt", "".join(f"{row}\n" for row in rows))
 
 
 def _texts(source: Path, renumber: bool) -> dict[str, list[str]]:
-    """The lines of each file in the TU format."""
+    """Return the lines of each file in the TU format."""
     from scipy.io import loadmat
 
     tables = [value for value in loadmat(source).values() if isinstance(value, Array)]
@@ -53,12 +53,12 @@ def _texts(source: Path, renumber: bool) -> dict[str, list[str]]:
     edges = [_edges(graph) for graph in graphs]
     sizes = [len(rows) for rows in labels]
     first = np.cumsum([0, *sizes])
-    lines = np.concatenate([rows[:, :2] + begin for rows, begin in zip(edges, first[:-1], strict=True)])
+    pairs = np.concatenate([rows[:, :2] + begin for rows, begin in zip(edges, first[:-1], strict=True)])
     codes = np.concatenate([rows[:, 2] for rows in edges])
     if renumber:
         codes = np.unique(codes, return_inverse=True)[1]
     texts: dict[str, Iterable[object]] = {
-        "A": [f"{j}, {i}" for j, i in lines],
+        "A": [f"{j}, {i}" for j, i in pairs],
         "graph_indicator": np.repeat(np.arange(len(graphs)) + 1, sizes),
         "graph_labels": ys,
         "node_labels": np.concatenate(labels),
@@ -68,9 +68,9 @@ def _texts(source: Path, renumber: bool) -> dict[str, list[str]]:
 
 
 def _edges(graph: Any) -> Int[Array, "m 3"]:
-    """Source, target and label of each edge, vertices numbered from 1.
+    """Return source, target and label of each edge, with vertices numbered from 1.
 
-    NCI1 has the labels beside the neighbours of each vertex; MUTAG has a row like ours per edge, one way or both.
+    NCI1 lists the labels parallel to the neighbours of each vertex; MUTAG has such rows, in one direction or both.
     """
     values = graph["el"]["values"][0, 0]
     if values.dtype != object:

@@ -33,11 +33,11 @@ _ADDRESS = "https://ossci-datasets.s3.amazonaws.com/mnist/"
 
 @dataclass(frozen=True, eq=False)
 class PixelClouds:
-    """Images as clouds, each made when it is asked for: points $p_i = (x, y, 0)$ with the signal $I(x, y)$.
+    """Images as clouds, built on access: points $p_i = (x, y, 0)$ with the signal $I(x, y)$.
 
     Attributes:
         images: Grey values, 0 for black.
-        white: The grey value that becomes the signal 1.
+        white: Grey value that becomes the signal 1.
         spacing: Distance of neighbouring pixels.
         sparse: Leave out black pixels.
     """
@@ -59,19 +59,19 @@ class PixelClouds:
 
     @cached_property
     def positions(self) -> Float[Tensor, "pixels 3"]:
-        """x counts columns and y rows, from 0, row after row."""
+        """Positions of the pixels, row by row: x is the column and y the row, from 0, times the spacing."""
         y, x = torch.meshgrid(*[torch.arange(float(size)) for size in self.images.shape[1:]], indexing="ij")
         return torch.stack([x, y, torch.zeros_like(x)], -1).reshape(-1, 3) * self.spacing
 
 
 def load(fold: int = 0, *, sparse: bool = False) -> tuple[Examples, Examples]:
-    """The 60,000 training and 10,000 test images.
+    """Load the 60,000 training and 10,000 test images.
 
-    Pixels are a unit apart; the signal is the grey value over 255, so black is 0 and white is 1.
+    The distance of neighbouring pixels is 1; the signal is the grey value divided by 255, from 0 (black) to 1 (white).
 
     Args:
-        fold: 0, the split of the dataset's authors.
-        sparse: Leave out the black pixels, 80.9 % of all.
+        fold: Always 0, the split of the dataset's authors.
+        sparse: Leave out black pixels, which are 80.9 % of all.
     """
     paths = {file: locate("mnist", file) for file in SUMS}
     total = digest({file: sha256(path) for file, path in paths.items()})
@@ -81,10 +81,13 @@ def load(fold: int = 0, *, sparse: bool = False) -> tuple[Examples, Examples]:
         images = read_idx(path)
         ys = read_idx(paths[f"{part}-labels-idx1-ubyte.gz"])
         if images.ndim != 3 or ys.ndim != 1:
-            raise DataError(f"{path} must hold images, and its companion their classes: got {images.ndim} dimensions.")
+            raise DataError(
+                f"{path} must hold images (3 dimensions) and the labels file their classes (1 dimension): "
+                f"found {images.ndim} and {ys.ndim} dimensions."
+            )
         black = np.flatnonzero(~images.any((1, 2)))
         if sparse and len(black):
-            raise DataError(f"{path} holds an empty cloud: image {black[0]} has only black pixels.")
+            raise DataError(f"a cloud needs at least one point: image {black[0]} of {path} has only black pixels.")
         clouds = PixelClouds(torch.from_numpy(images), sparse=sparse)
         return Examples("mnist", CLASSES, clouds, torch.from_numpy(ys.astype(np.int64)), total)
 
@@ -92,20 +95,20 @@ def load(fold: int = 0, *, sparse: bool = False) -> tuple[Examples, Examples]:
 
 
 def fetch(progress: Progress | None = None) -> str:
-    """Download the four files from the mirror that torchvision uses, unless they are there."""
+    """Verify the four files, and download those that are missing from the mirror that torchvision uses."""
     return obtain("mnist", [Source(f, _ADDRESS + f, sum_is(s), most=2**24) for f, s in SUMS.items()], progress)
 
 
 def read_idx(path: Path) -> np.ndarray:
-    """The array of unsigned bytes in an IDX file, compressed or not."""
+    """Read the array of unsigned bytes in an IDX file, compressed or not."""
     with decompressed(path) as file:
         zeros, kind, dimensions = struct.unpack(">HBB", file.read(4).ljust(4, b"\xff"))
         if zeros or kind != 8 or not 1 <= dimensions <= 3:
-            raise DataError(f"{path} is no IDX file of unsigned bytes in one to three dimensions.")
+            raise DataError(f"{path} must be an IDX file of unsigned bytes in one to three dimensions: it is not.")
         shape = struct.unpack(f">{dimensions}I", file.read(4 * dimensions).ljust(4 * dimensions, b"\0"))
-        values = bytearray(file.read())  # up to the check sum of gzip
+        values = bytearray(file.read())  # to the end, where gzip verifies its checksum
     if len(values) != prod(shape):
         raise DataError(
-            f"{path} must hold {' x '.join(map(str, shape))} bytes after its head: found {len(values)}.{AGAIN}"
+            f"{path} must hold {' x '.join(map(str, shape))} bytes after its header: found {len(values)}.{AGAIN}"
         )
     return np.frombuffer(values, np.uint8).reshape(shape)

@@ -1,8 +1,7 @@
-"""ModelNet10 and ModelNet40: shapes of furniture and the like as points sampled from their meshes (Section 4.2)."""
+"""ModelNet10 and ModelNet40: points sampled from meshes of furniture and other objects (Section 4.2)."""
 
 from __future__ import annotations
 
-import io
 import json
 import zlib
 from collections.abc import Mapping
@@ -20,7 +19,7 @@ from edgecond.data.examples import Examples
 from edgecond.data.formats import off
 from edgecond.data.formats.surface import sample_surface
 from edgecond.errors import DataError
-from edgecond.files import data_directory, digest, locate, new, Progress, reading, sha256, write
+from edgecond.files import data_directory, data_file, digest, locate, Progress, reading, sha256
 from edgecond.graph import Cloud
 
 FOLDS = 1
@@ -44,11 +43,11 @@ Points = Float[np.ndarray, "n 3"]
 
 @dataclass(frozen=True, eq=False)
 class BoxedClouds:
-    """Shapes as clouds with the signal 1, each made when it is asked for and scaled to a box of a given side.
+    """Shapes as clouds with the signal 1, built on access and scaled to a bounding box of a given size.
 
     Attributes:
-        points: Positions in some unit of each shape's own.
-        side: Largest side of the box around each cloud.
+        points: Positions; each shape has its own unit.
+        side: Largest side of the bounding box of each cloud.
     """
 
     points: Int16[Tensor, "shapes n 3"]
@@ -63,9 +62,9 @@ class BoxedClouds:
 
 
 def scale_to_box(cloud: Cloud, side: float = 1.0) -> Cloud:
-    """The cloud scaled about the origin so that the largest side of its bounding box is `side`.
+    """Scale a cloud about the origin such that the largest side of its bounding box is `side`.
 
-    A single point has no box to scale and stays what it is.
+    A cloud of a single point is returned unchanged.
     """
     largest = float((cloud.positions.amax(0) - cloud.positions.amin(0)).max())
     return replace(cloud, positions=cloud.positions * (side / largest)) if largest > 0 else cloud
@@ -77,22 +76,22 @@ def adapt(cloud: Cloud, options: Mapping[str, Any]) -> Cloud:
 
 
 def load(fold: int = 0, *, classes: int = 10, points: int = 1000, side: float = 1.0) -> tuple[Examples, Examples]:
-    """The official training and test shapes.
+    """Load the official training and test shapes.
 
     The paper scales clouds to unit size and writes radii as 2.5/32; the authors' code scales the largest side of
-    the box to 32 and writes 2.5. So does `side` here: at 1, the radii of the paper apply as they stand. The signal
-    is 1, as in the authors' code: of the zeros that the paper mentions, Equation 1 would make nothing but its bias.
+    the bounding box to 32 and writes 2.5. With `side` 1, the radii of the paper apply. The signal is 1, as in the
+    authors' code: from the zeros that the paper mentions, Equation 1 would give nothing but its bias.
 
     Args:
-        fold: 0, the official split.
-        classes: 10 or 40.
-        points: Points per shape, the first of the 1,024 stored in random order; the paper samples 1,000.
-        side: Largest side of the box around a cloud.
+        fold: Always 0, the official split.
+        classes: Number of classes, 10 or 40.
+        points: Number of points per shape, out of 1,024 that are stored in random order; the paper samples 1,000.
+        side: Largest side of the bounding box of a cloud.
     """
     if classes not in COUNTS:
-        raise DataError(f"ModelNet has subsets of 10 and of 40 classes: got classes={classes}.")
+        raise DataError(f"ModelNet has 10 or 40 classes: got classes={classes}.")
     if not 1 <= points <= STORED:
-        raise DataError(f"modelnet{classes} has up to {STORED} points per shape: got points={points}.")
+        raise DataError(f"modelnet{classes} has 1 to {STORED} points per shape: got points={points}.")
     paths = {
         split: [locate(f"modelnet{classes}", file, "modelnet") for file in _files(classes, split)]
         for split in COUNTS[10]
@@ -103,7 +102,7 @@ def load(fold: int = 0, *, classes: int = 10, points: int = 1000, side: float = 
     def examples(split: str) -> Examples:
         shapes, kinds, ids = (np.concatenate(arrays) for arrays in zip(*map(_read, paths[split]), strict=True))
         for kind in set(kinds) - {CLASSES.index(name) for name in names}:
-            raise DataError(f"{paths[split][0]} must hold shapes of the ten classes: it holds {CLASSES[kind]}.")
+            raise DataError(f"{paths[split][0]} must hold shapes of the ten classes only: found {CLASSES[kind]}.")
         titles = [f"{CLASSES[kind]}_{number:04d}" for kind, number in zip(kinds, ids, strict=True)]
         ys = torch.tensor([names.index(CLASSES[kind]) for kind in kinds], dtype=torch.long)
         clouds = BoxedClouds(torch.from_numpy(shapes[:, :points].copy()), side)
@@ -113,9 +112,9 @@ def load(fold: int = 0, *, classes: int = 10, points: int = 1000, side: float = 
 
 
 def duplicates_across_split(classes: int = 10) -> list[str]:
-    """Test shapes, as `class/name`, whose mesh is byte for byte that of a training shape, of the same class or not.
+    """Return the test shapes, as `class/name`, whose mesh file is identical to that of a training shape of any class.
 
-    Part of the error on ModelNet cannot be avoided for that reason, and part of the success is memory.
+    Because of them, part of the error on ModelNet is unavoidable and part of the accuracy is memorization.
     """
     known = CLASSES10 if classes == 10 else CLASSES
     path = locate(f"modelnet{classes}", "modelnet40-duplicate-meshes.json", "modelnet")
@@ -132,9 +131,9 @@ def duplicates_across_split(classes: int = 10) -> list[str]:
 
 
 def fetch(progress: Progress | None = None, *, classes: int = 10) -> str:
-    """Check the sampled shapes; where they are missing, sample them from the meshes in the official archive.
+    """Verify the sampled shapes, and sample those that are missing from the meshes of the official archive.
 
-    The archives are large (0.5 and 2 GB) and published without a sum to know them by, so they are not downloaded here.
+    The archives are large (0.5 and 2 GB) and published without a checksum, so they are not downloaded here.
     """
     name, folder = f"modelnet{classes}", data_directory() / "modelnet"
     files = [file for split in COUNTS[classes] for file in _files(classes, split)]
@@ -150,32 +149,32 @@ def fetch(progress: Progress | None = None, *, classes: int = 10) -> str:
     for part, split in zip(load(classes=classes), COUNTS[classes], strict=True):
         if len(part) != COUNTS[classes][split]:
             raise DataError(
-                f"{name} must have {COUNTS[classes][split]} {split} shapes: {folder} holds {len(part)}. "
+                f"{name} must have {COUNTS[classes][split]} {split} shapes: {folder} has {len(part)}. "
                 f"Remove {' and '.join(_files(classes, split))} and fetch again."
             )
-    done = f"sampled from {meshes[-1].name}" if missing else "nothing to download"
-    return f"{name} is in {folder}: {' and '.join(f'{n} {s}' for s, n in COUNTS[classes].items())} shapes; {done}."
+    action = f"sampled from {meshes[-1].name}" if missing else "nothing to download"
+    return f"{name} is in {folder}: {' and '.join(f'{n} {s}' for s, n in COUNTS[classes].items())} shapes; {action}."
 
 
 def _files(classes: int, split: str) -> list[str]:
-    """ModelNet40 is the ten classes of ModelNet10 and the rest."""
+    """Return the files of a split; ModelNet40 has those of ModelNet10 and of the other 30 classes."""
     return [f"modelnet{part}_{split}.npz" for part in (["10"] if classes == 10 else ["10", "40rest"])]
 
 
 def _read(path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Points, classes among the forty, and the numbers in the official names."""
+    """Return points, classes among the forty, and the numbers in the official names."""
     arrays = read_npz(path)
     for name in ("points", "labels", "ids"):
         if name not in arrays or arrays[name].dtype.kind not in "iu":
-            raise DataError(f"{path} must hold an array of integers called {name}: it holds {', '.join(arrays)}.")
+            raise DataError(f"{path} must hold an integer array called {name}: found {', '.join(arrays)}.")
     points, kinds, ids = (arrays[name] for name in ("points", "labels", "ids"))
     if points.dtype != np.int16 or points.shape != (len(kinds), STORED, 3) or len(ids) != len(kinds):
         raise DataError(
-            f"{path} must hold {STORED} points of int16 per shape and one class and number: "
-            f"got {points.shape} of {points.dtype} for {len(kinds)} classes and {len(ids)} numbers."
+            f"{path} must hold {STORED} int16 points, one class and one number per shape: "
+            f"found points {points.shape} of {points.dtype}, {len(kinds)} classes and {len(ids)} numbers."
         )
     if len(kinds) and kinds.max() >= len(CLASSES):
-        raise DataError(f"{path} has {len(CLASSES)} classes, numbered from 0: found the unknown class {kinds.max()}.")
+        raise DataError(f"{path} must number its classes from 0 to {len(CLASSES) - 1}: found {kinds.max()}.")
     return points, kinds, ids
 
 
@@ -185,10 +184,10 @@ def _read(path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def sample_meshes(
     archive: Path, folder: Path, *, classes: int = 10, seed: int = 0, progress: Progress | None = None
 ) -> None:
-    """Write the shapes of the official archive of meshes as the files that `load` reads, unless they are there.
+    """Sample the meshes of the official archive and write the files that `load` reads, except those that exist.
 
-    1,024 points per mesh, centred on their mean and scaled to the unit sphere. A mesh gets the same points whatever
-    stands beside it in the archive.
+    A shape has 1,024 points, centred on their mean and scaled to the unit sphere. The points of a mesh do not depend on
+    the other meshes of the archive.
     """
     shapes: dict[str, list[tuple[int, int, np.ndarray]]] = {
         file: [] for split in COUNTS[classes] for file in _files(classes, split) if not (folder / file).exists()
@@ -197,7 +196,7 @@ def sample_meshes(
     for name, data in iterate_archive(archive, _is_mesh, most=2**34):
         kind, split, title = PurePosixPath(name).parts[-3:]
         if kind not in CLASSES:
-            raise DataError(f"{archive} holds {name} of the unknown class {kind!r}.")
+            raise DataError(f"{archive} must hold meshes of the forty classes: {name} is of the class {kind!r}.")
         file = f"modelnet{'10' if kind in CLASSES10 else '40rest'}_{split}.npz"
         if file in shapes:
             generator = np.random.default_rng([seed, zlib.crc32(title.encode())])
@@ -211,19 +210,17 @@ def sample_meshes(
                 progress(done, total)
     for file, rows in shapes.items():
         rows.sort(key=lambda row: row[:2])
-        buffer = io.BytesIO()
-        np.savez_compressed(
-            buffer,
-            points=np.array([row[2] for row in rows], np.int16).reshape(-1, STORED, 3),
-            labels=np.array([row[0] for row in rows], np.uint8),
-            ids=np.array([row[1] for row in rows], np.uint16),
-            scale=np.float32(1 / _UNITS),
-        )
-        with new(folder / file) as path:
-            write(path, [buffer.getvalue()])
+        with data_file(folder / file) as stream:
+            np.savez_compressed(
+                stream,
+                points=np.array([row[2] for row in rows], np.int16).reshape(-1, STORED, 3),
+                labels=np.array([row[0] for row in rows], np.uint8),
+                ids=np.array([row[1] for row in rows], np.uint16),
+                scale=np.float32(1 / _UNITS),
+            )
 
 
 def _is_mesh(name: str) -> bool:
-    """ModelNet10/CLASS/SPLIT/CLASS_NUMBER.off, and none of the files that a Mac adds."""
+    """Whether a name is ModelNet10/CLASS/SPLIT/CLASS_NUMBER.off; macOS adds other files to archives."""
     parts = PurePosixPath(name).parts
     return parts[0] != "__MACOSX" and parts[-1].endswith(".off") and parts[-2:-1] in (("train",), ("test",))

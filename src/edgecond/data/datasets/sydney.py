@@ -1,4 +1,4 @@
-"""Sydney Urban Objects: 588 LiDAR scans of 14 kinds of street objects, in four folds (Section 4.1)."""
+"""Sydney Urban Objects: 588 LiDAR scans of street objects in 14 classes, with four folds (Section 4.1)."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ _POINT = np.dtype(
 
 
 def load(fold: int = 0) -> tuple[Examples, Examples]:
-    """The objects of the three other folds to train on, and those of one fold to test.
+    """Load the objects of one fold as test set, and those of the three others as training set.
 
-    Positions are metres in the frame of the sensor, whose z axis points down; as in the authors' code they are left
-    so, since the vertical is the z axis either way. The signal is the laser return intensity, 0 to 255 in the files,
-    scaled to [-0.5, 0.5].
+    Positions are in metres in the frame of the sensor, whose z axis points down. As in the authors' code they are not
+    flipped: the vertical is the z axis either way. The signal is the intensity of the laser return, 0 to 255 in the
+    files, scaled to [-0.5, 0.5].
     """
     path = locate("sydney", FILE)
     lists, objects = _read(path)
@@ -70,13 +70,13 @@ def load(fold: int = 0) -> tuple[Examples, Examples]:
 
 
 def fetch(progress: Progress | None = None) -> str:
-    """Download the archive from the Australian Centre for Field Robotics, unless it is there."""
+    """Verify the archive, or download it from the Australian Centre for Field Robotics if it is missing."""
     url = f"https://www.acfr.usyd.edu.au/papers/data/{FILE}"
     return obtain("sydney", [Source(FILE, url, _check, most=2**28)], progress)
 
 
 def _read(path: Path) -> tuple[list[list[str]], dict[str, bytes]]:
-    """The four lists of objects, and the objects in them."""
+    """Return the four lists of objects, and the contents of the objects in them."""
 
     def wanted(name: str) -> bool:
         return (name.endswith(".bin") and "/objects/" in name) or "/folds/" in name
@@ -85,7 +85,7 @@ def _read(path: Path) -> tuple[list[list[str]], dict[str, bytes]]:
     lists = [files.get(f"fold{number}.txt", b"").decode("ascii", "replace").split() for number in range(FOLDS)]
     for number, names in enumerate(lists):
         if not names:
-            raise DataError(f"{path} must hold folds/fold{number}.txt with the names of objects: found none.")
+            raise DataError(f"{path} must hold folds/fold{number}.txt with the names of objects: found no names.")
         for name in names:
             if name not in files:
                 raise DataError(f"{path} must hold every object of its folds: {name} of fold {number} is missing.")
@@ -95,25 +95,27 @@ def _read(path: Path) -> tuple[list[list[str]], dict[str, bytes]]:
 def _class(path: Path, name: str) -> int:
     kind = name.split(".")[0]
     if kind not in CLASSES:
-        raise DataError(f"{path} lists {name} of the unknown class {kind!r}: the classes are {', '.join(CLASSES)}.")
+        raise DataError(
+            f"{path} must hold objects of the classes {', '.join(CLASSES)}: {name} is of the class {kind!r}."
+        )
     return CLASSES.index(kind)
 
 
 def _cloud(source: str, data: bytes) -> Cloud:
     if len(data) % _POINT.itemsize:
         raise DataError(
-            f"{source} is cut short: {len(data)} bytes are no multiple of the {_POINT.itemsize} of a point."
+            f"{source} must hold {_POINT.itemsize} bytes per point: found {len(data)} bytes, which is no multiple."
         )
     points = np.frombuffer(data, _POINT)
     return checked_cloud(points["position"], points["intensity"][:, None] / np.float32(255) - np.float32(0.5), source)
 
 
 def _digest(lists: list[list[str]], objects: dict[str, bytes]) -> str:
-    """Of the contents, not of the archive: copies without the full scans, or packed anew, are the same data."""
+    """Return the digest of the contents, which does not depend on how they are packed or on the full scans."""
     folds = {f"fold{number}.txt": "\n".join(names).encode() for number, names in enumerate(lists)}
     return digest({name: sha256(data) for name, data in (folds | objects).items()})
 
 
 def _check(path: Path) -> None:
-    if (found := _digest(*_read(path))) != DIGEST:
-        raise DataError(f"{path} has contents with the digest {found} instead of {DIGEST}.{AGAIN}")
+    if (actual := _digest(*_read(path))) != DIGEST:
+        raise DataError(f"the contents of {path} must have the digest {DIGEST}: found {actual}.{AGAIN}")

@@ -1,4 +1,4 @@
-"""Procedural shapes of known classes, noisy and of any number: for tests and demonstrations, nothing to download."""
+"""Procedural shapes with noise, in any number: for tests and demonstrations."""
 
 from __future__ import annotations
 
@@ -21,21 +21,24 @@ Points = Float[np.ndarray, "n 3"]
 def load(
     fold: int = 0, *, train: int = 240, test: int = 60, points: int = 256, noise: float = 0.02, seed: int = 0
 ) -> tuple[Examples, Examples]:
-    """Spheres, cubes, cylinders, cones, tori and planes in turn, all different.
+    """Generate spheres, cubes, cylinders, cones, tori and planes in turn, all different.
 
-    Each is stretched by up to a fifth along every axis, turned about z by any angle, and scaled so that the largest
-    side of its box is 1, as ModelNet is: the networks for ModelNet apply. The signal is 1.
+    Each is stretched by up to a fifth along every axis, rotated about z by a random angle, and scaled such that the
+    largest side of its bounding box is 1, as for ModelNet, whose networks therefore apply. The signal is 1.
 
     Args:
-        fold: 0.
+        fold: Always 0.
         train: Number of training examples.
-        test: Number of test examples; none of them depends on `train`.
-        points: Points per cloud, spread evenly over the surface.
+        test: Number of test examples, which do not depend on `train`.
+        points: Number of points per cloud, distributed uniformly over the surface.
         noise: Standard deviation of the Gaussian noise on every coordinate.
-        seed: Equal seeds, equal clouds.
+        seed: Random seed of the clouds.
     """
     if points < 1 or noise < 0 or min(train, test) < 0:
-        raise DataError(f"synthetic clouds need points and no negative noise: got points={points} and noise={noise}.")
+        raise DataError(
+            "synthetic clouds need at least one point, and noise and numbers of clouds that are not negative: "
+            f"got points={points}, noise={noise}, train={train}, test={test}."
+        )
     parts = [[_shape(i, points, noise, [seed, part, i]) for i in range(n)] for part, n in enumerate((train, test))]
     total = digest(
         {
@@ -52,26 +55,23 @@ def load(
 
 
 def fetch(progress: Progress | None = None) -> str:
-    """Nothing to do."""
-    return "synthetic is made from a seed: nothing to download."
+    """Return that there is nothing to download."""
+    return "synthetic is generated from a seed: nothing to download."
 
 
 def _shape(index: int, points: int, noise: float, seed: list[int]) -> Cloud:
     generator = np.random.default_rng(seed)
     stretched = surface(CLASSES[index % len(CLASSES)], points, generator) * generator.uniform(1, 1.2, 3)
     angle = generator.uniform(0, 2 * np.pi)
-    turn = np.array([[np.cos(angle), -np.sin(angle), 0], [np.sin(angle), np.cos(angle), 0], [0, 0, 1]])
-    side = np.ptp(stretched @ turn.T, axis=0).max()
-    noisy = stretched @ turn.T + generator.normal(0, noise * side, stretched.shape)
+    rotation = np.array([[np.cos(angle), -np.sin(angle), 0], [np.sin(angle), np.cos(angle), 0], [0, 0, 1]])
+    side = np.ptp(stretched @ rotation.T, axis=0).max()
+    noisy = stretched @ rotation.T + generator.normal(0, noise * side, stretched.shape)
     return scale_to_box(checked_cloud(noisy, np.ones((points, 1)), "a synthetic shape"))
 
 
 def surface(name: str, n: int, generator: np.random.Generator) -> Points:
-    """Points on the surface of a shape of `CLASSES`, spread evenly by area."""
+    """Sample points uniformly from the surface of a shape of `CLASSES`."""
     return _SURFACES[name](n, generator)
-
-
-# Surfaces, sampled evenly by area
 
 
 def _sphere(n: int, generator: np.random.Generator) -> Points:
@@ -86,22 +86,22 @@ def _cube(n: int, generator: np.random.Generator) -> Points:
 
 
 def _cylinder(n: int, generator: np.random.Generator) -> Points:
-    """Radius 1, height 2: the wall has the area 4π, the two lids π each."""
-    wall = generator.random(n) < 2 / 3
-    radius = np.where(wall, 1, np.sqrt(generator.random(n)))
-    z = np.where(wall, generator.uniform(-1, 1, n), generator.choice([-1.0, 1.0], n))
+    """Sample a cylinder of radius 1 and height 2: the side has the area 4π, the two bases π each."""
+    side = generator.random(n) < 2 / 3
+    radius = np.where(side, 1, np.sqrt(generator.random(n)))
+    z = np.where(side, generator.uniform(-1, 1, n), generator.choice([-1.0, 1.0], n))
     return _around_z(radius, z, generator)
 
 
 def _cone(n: int, generator: np.random.Generator) -> Points:
-    """Radius 1, height 2: the wall has the area √5 π, the base π."""
+    """Sample a cone of radius 1 and height 2: the side has the area √5 π, the base π."""
     radius = np.sqrt(generator.random(n))
-    wall = generator.random(n) < np.sqrt(5) / (1 + np.sqrt(5))
-    return _around_z(radius, np.where(wall, 1 - 2 * radius, -1), generator)
+    side = generator.random(n) < np.sqrt(5) / (1 + np.sqrt(5))
+    return _around_z(radius, np.where(side, 1 - 2 * radius, -1), generator)
 
 
 def _torus(n: int, generator: np.random.Generator) -> Points:
-    """Radii 1 and 0.4: the outer side has more area than the inner one, in proportion to the distance from the axis."""
+    """Sample a torus of radii 1 and 0.4, whose area is proportional to the distance from the axis."""
     angle = generator.uniform(0, 2 * np.pi, 8 * n + 64)
     kept = angle[generator.random(len(angle)) * 1.4 < 1 + 0.4 * np.cos(angle)][:n]  # about 5 in 7
     return _around_z(1 + 0.4 * np.cos(kept), 0.4 * np.sin(kept), generator)

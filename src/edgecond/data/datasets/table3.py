@@ -1,4 +1,4 @@
-"""The graph datasets of Table 3, a fold at a time: NCI1, NCI109, MUTAG, ENZYMES and D&D (Section 4.3)."""
+"""The graph datasets of Table 3: NCI1, NCI109, MUTAG, ENZYMES and D&D (Section 4.3)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from edgecond.data.datasets.fetching import obtain, Source, sum_is
 from edgecond.data.datasets.matlab import rewrite
-from edgecond.data.datasets.splits import FAIR, FOLDS, parts
+from edgecond.data.datasets.public_folds import FAIR, FOLDS, train_test
 from edgecond.data.formats import tu
 from edgecond.data.graphs import GraphExamples
 from edgecond.errors import DataError
@@ -25,7 +25,7 @@ DIGESTS = {
 }
 _TU = "https://www.chrsmrrs.com/graphkerneldatasets/"
 _GITHUB = "https://raw.githubusercontent.com/"
-_MATLAB = {  # where TU lacks the edge labels
+_MATLAB = {  # for datasets without edge labels in TU
     "nci1": Source(
         "raw/NCI1.mat",
         f"{_GITHUB}muhanzhang/pytorch_DGCNN/master/data/NCI1/NCI1.mat",
@@ -45,7 +45,7 @@ _MATLAB = {  # where TU lacks the edge labels
         most=2**22,
     ),
 }
-_FAIR = {  # sums of the folds of Errica et al.
+_FAIR = {  # SHA-256 sums of the folds of Errica et al.
     "nci1": "1c961b85422fb557edade036f614869bb996323efd21dbfa4b40ff1b80304924",
     "enzymes": "105daf1c521fbbb05c1500fba13446d74d7d2a85d385b8e4b1f08b4b4e00541a",
     "dd": "3acb1dbb1c7d52d019be2996ba52b9e1e7e9410eb5a84aad2eff766392aba8a8",
@@ -53,24 +53,24 @@ _FAIR = {  # sums of the folds of Errica et al.
 
 
 def load(fold: int = 0, *, dataset: str = "nci1", split: str = "stratified") -> tuple[GraphExamples, GraphExamples]:
-    """The graphs of one fold to train on and to test.
+    """Load the training and test graphs of one fold.
 
     Args:
-        fold: 0 to 9.
-        dataset: One of `tu.RELEASES`.
-        split: How the graphs are divided: `stratified`, `dgcnn`, `fair` or `fair-selection`, as `splits.parts` says.
+        fold: Number of the fold, 0 to 9.
+        dataset: Name of the dataset, one of `tu.RELEASES`.
+        split: Kind of split: `stratified`, `dgcnn`, `fair` or `fair-selection`; see `public_folds.train_test`.
     """
-    train, test = parts(dataset, split, fold)
+    train, test = train_test(dataset, split, fold)
     graphs = tu.load(dataset)
     return GraphExamples(graphs, train), GraphExamples(graphs, test)
 
 
 def fetch(progress: Progress | None = None, *, dataset: str = "nci1") -> str:
-    """Check the files; where they are missing, download them, and the public folds of Errica et al. with them.
+    """Verify the files of a dataset and of its public folds by Errica et al., and download those that are missing.
 
-    MUTAG, ENZYMES and D&D come from TU. NCI1 and NCI109 have no edge labels there, and MUTAG has 4 instead of 11: these
-    come from the MATLAB files of Shervashidze et al., which hold the same graphs in the same order, rewritten in the
-    format of TU. A copy is known by what is in it, however it is packed.
+    MUTAG, ENZYMES and D&D come from TU. There NCI1 and NCI109 have no edge labels, and MUTAG has 4 instead of 11; these
+    are converted from the MATLAB files of Shervashidze et al., which hold the same graphs in the same order. A file is
+    verified by its contents, however they are packed.
     """
     folder, path = data_directory() / "tu", tu.place_of(dataset)
     matlab = None if path.exists() else _MATLAB.get(dataset)
@@ -81,10 +81,10 @@ def fetch(progress: Progress | None = None, *, dataset: str = "nci1") -> str:
     if dataset in _FAIR:
         address = f"diningphil/gnn-comparison/master/data_splits/CHEMICAL/{path.stem}_splits.json"
         sources.append(Source(FAIR.format(path.stem), _GITHUB + address, sum_is(_FAIR[dataset]), most=2**20))
-    said = obtain(dataset, sources, progress, folder)
-    return f"{dataset} is in {folder}: {path.name} made of {matlab.file}, and verified." if matlab else said
+    summary = obtain(dataset, sources, progress, folder)
+    return f"{dataset} is in {folder}: {path.name} converted from {matlab.file} and verified." if matlab else summary
 
 
 def _check(dataset: str, path: Path) -> None:
-    if (found := tu.read_release(dataset, path).digest) != DIGESTS[dataset]:
-        raise DataError(f"{path} has contents with the digest {found} instead of {DIGESTS[dataset]}.{AGAIN}")
+    if (actual := tu.read_release(dataset, path).digest) != DIGESTS[dataset]:
+        raise DataError(f"the contents of {path} must have the digest {DIGESTS[dataset]}: found {actual}.{AGAIN}")

@@ -1,14 +1,14 @@
-"""One file of points or of a mesh, in any of the usual formats, becomes numbers: `read_points("tree.ply")`.
+"""Read points or a mesh from one file in any of the usual formats: `read_points("tree.ply")`.
 
-A reader is a function that takes the bytes of a file and gives its `Table`, or raises a `ValueError` that says what the
-file must hold and what it holds instead; `_READERS` lists them. The bytes are not trusted: a count in a header is
-compared with the length of the file before anything is allocated for it.
+A reader is a function that takes the bytes of a file and returns its `Table`, or raises a `ValueError` with what must
+hold and what was found instead; `_READERS` lists them. The bytes are not trusted: a count in a header is compared
+with the length of the file before memory is allocated for it.
 """
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -17,11 +17,12 @@ from typing import TypeVar
 import numpy as np
 from jaxtyping import Float, Int
 
+from edgecond.data.formats.axes import arrange, AXES, check_axes, parse_columns
 from edgecond.data.formats.surface import draw
 from edgecond.data.formats.table import Table, Triangles, usual
-from edgecond.errors import DataError
+from edgecond.errors import DataError, listed
 
-__all__ = ["ENDINGS", "MESHES", "Points", "Surface", "read_points", "read_surface"]
+__all__ = ["ENDINGS", "MESHES", "Points", "Surface", "parse_columns", "read_points", "read_surface"]
 
 MESHES = (".obj", ".off", ".stl")
 _READERS = {
@@ -38,8 +39,8 @@ _READERS = {
 }
 ENDINGS = tuple(sorted(_READERS))
 P = TypeVar("P", bound="Points")
-_MOST_CLASS = 2**31 - 1  # what a PLY can be given
-_MOST = float(np.finfo(np.float32).max)  # what a network can be given
+_MOST_CLASS = 2**31 - 1  # the largest number that fits a PLY property
+_MOST = float(np.finfo(np.float32).max)  # the largest number that a network can process
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,11 +48,12 @@ class Points:
     """The points of a file.
 
     Attributes:
-        positions: In the unit and the precision of the file: coordinates on Earth have seven digits before the point.
-        signal: What else the file tells of each point, as it stands there: colours from 0 to 255 are not scaled.
-        names: Of the columns of the signal, as `("intensity",)` or `("red", "green", "blue")`. Columns of a table
-            without names are called `column 4` and so on.
-        y: If a column of classes was asked for, the class of each point as the file numbers it, -1 where it is unknown.
+        positions: Positions in the unit and the precision of the file: geographic coordinates have seven digits before
+            the decimal point.
+        signal: The other columns, as they are in the file: colours from 0 to 255 are not scaled.
+        names: Names of the columns of the signal, such as `("intensity",)` or `("red", "green", "blue")`. Columns of a
+            table without names are called `column 4` and so on.
+        y: Class of each point as the file numbers it, -1 where unknown; None unless a column of classes was requested.
     """
 
     positions: Float[np.ndarray, "n 3"]
@@ -68,25 +70,35 @@ class Surface(Points):
     """The vertices of a mesh as points, and its faces cut into triangles.
 
     Attributes:
-        triangles: Corners of each, counted from 0.
+        triangles: Corners of each triangle, numbered from 0.
     """
 
     triangles: Triangles
 
 
-def read_points(path: Path, *, count: int | None = 1024, seed: int = 0, column: str | None = None) -> Points:
-    """The points in a file, known by its ending, one of `ENDINGS`.
+def read_points(
+    path: Path,
+    *,
+    count: int | None = 1024,
+    seed: int = 0,
+    column: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    up: str = "z",
+) -> Points:
+    """Read the points in a file of one of the formats in `ENDINGS`.
 
-    The points of a cloud are taken as they are. A mesh is sampled evenly over its surface (Section 4.2), and what it
-    tells of its vertices is interpolated; a mesh without faces is the cloud of its vertices. Equal files give equal
-    points, whatever they are called.
+    The points of a cloud are returned as they are. A mesh is sampled evenly over its surface (Section 4.2), and the
+    columns of its vertices are interpolated; a mesh without faces is the cloud of its vertices. Equal files give equal
+    points, whatever their names.
 
     Args:
         path: The file.
-        count: Points to sample from a mesh; none for its vertices, whatever its faces are.
-        seed: Of the sampling.
-        column: Holds the classes of points, which are then no signal: whole numbers, of which those below 0 are
-            unknown. A mesh has them at its vertices.
+        count: Number of points to sample from a mesh; None returns its vertices.
+        seed: Random seed of the sampling.
+        column: Column with the class of each point, a whole number, negative where it is unknown. It is not part of the
+            signal. Meshes have classes at their vertices.
+        columns: The file's name of each column to rename, as in `{"x": "relative_x"}`; see `axes.arrange`.
+        up: Axis that points up in the file, "x", "y" or "z"; points are rotated so that it becomes z.
     """
 
     def sampled(data: bytes, surface: Surface) -> Points:
@@ -96,86 +108,94 @@ def read_points(path: Path, *, count: int | None = 1024, seed: int = 0, column: 
         sample = draw(surface.positions, surface.triangles, count, generator)
         return Points(sample.of(surface.positions), sample.of(surface.signal), surface.names)
 
-    return _opened(path, sampled, column)
+    return _opened(path, sampled, column, columns, up)
 
 
-def read_surface(path: Path) -> Surface:
-    """The mesh in a file as it stands there, known by its ending; a cloud, which has no faces, is none."""
+def read_surface(path: Path, *, columns: Mapping[str, str] | None = None, up: str = "z") -> Surface:
+    """Read the mesh in a file as it is; a cloud has no faces and is refused.
+
+    Args:
+        path: The file.
+        columns: See `read_points`.
+        up: See `read_points`.
+    """
 
     def with_faces(_: bytes, surface: Surface) -> Surface:
         if not len(surface.triangles):
-            raise ValueError(
-                f"a mesh must have faces, and it has {len(surface)} points alone; it can be taken as a cloud"
-            )
+            raise ValueError(f"a mesh must have faces: found {len(surface)} points only, which can be read as a cloud")
         return surface
 
-    return _opened(path, with_faces)
+    return _opened(path, with_faces, None, columns, up)
 
 
-def _opened(path: Path, use: Callable[[bytes, Surface], P], column: str | None = None) -> P:
-    """What is made of a file's bytes and of what they tell; whatever is wrong with them is a sentence."""
+def _opened(
+    path: Path,
+    use: Callable[[bytes, Surface], P],
+    column: str | None,
+    columns: Mapping[str, str] | None,
+    up: str,
+) -> P:
+    """Parse a file and apply `use` to its bytes and its contents; turn what is wrong with them into a `DataError`."""
+    check_axes(columns, up)
     reader = _READERS.get(path.suffix.lower())
     if reader is None:
-        raise DataError(f"{path} must be a cloud or a mesh in a file of the kinds {', '.join(ENDINGS)}.")
+        raise DataError(f"{path} must be a cloud or a mesh, a file that ends in {', '.join(ENDINGS)}.")
     if not path.is_file():
-        raise DataError(f"{path} must be a file with a cloud: there is none.")
+        raise DataError(f"{path} must be a file with a cloud: there is no such file.")
     module, _, function = reader.partition(".")
     read = getattr(import_module(f"{__name__}.{module}"), function)
     try:
         data = path.read_bytes()
         table = read(data)
         y = None if column is None else _classes(table, usual(column))
-        return use(data, _checked(table, y))
+        return use(data, _checked(arrange(table, columns, up), y))
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or error}.") from error
     except (ValueError, OverflowError, MemoryError, RecursionError) as error:
-        reason = str(error).split("\n")[0].rstrip(".") or "it asks for too much memory"
+        reason = str(error).split("\n")[0].rstrip(".") or "it needs too much memory"
         raise DataError(f"{path} cannot be read: {reason}.") from error
 
 
 def _classes(table: Table, column: str) -> Int[np.ndarray, " n"]:
-    """The classes in a column, which is taken from the table."""
-    numbers = table.columns.pop(column, table.asked.get(column))
-    if numbers is None or column in ("x", "y", "z"):
-        has = ", ".join([*table.columns, *table.asked]) or "none"
-        raise ValueError(f"its points must have their classes in a column {column!r}, and its columns are {has}")
+    """Remove the column of classes from a table and return the classes."""
+    numbers = None if column in AXES else table.columns.pop(column, table.on_request.get(column))
+    if numbers is None:
+        names = listed([*table.columns, *table.on_request])
+        raise ValueError(f"it must have the classes of its points in a column {column!r}: found {names or 'none'}")
     numbers = np.where(np.isnan(numbers), -1, numbers)
     wrong = numbers[(numbers != np.floor(numbers)) | (numbers > _MOST_CLASS)]
     if len(wrong):
         raise ValueError(
-            f"the classes in its column {column!r} must be whole numbers up to {_MOST_CLASS}, and one is {wrong[0]}"
+            f"the classes in its column {column!r} must be whole numbers up to {_MOST_CLASS}: found {wrong[0]}"
         )
     return np.maximum(numbers, -1).astype(np.int64)
 
 
 def _checked(table: Table, y: Int[np.ndarray, " n"] | None) -> Surface:
-    """The columns of a table: x, y and z, and others; all numbers finite, and all corners among the points."""
-    for axis in "xyz":
-        if axis not in table.columns:
-            found = ", ".join(table.columns) or "none"
-            raise ValueError(f"its columns must be x, y, z and perhaps others, and are {found}")
-    names = tuple(name for name in table.columns if name not in ("x", "y", "z"))
-    positions, signal = (_stacked(table, chosen) for chosen in (("x", "y", "z"), names))
+    """Return the points and triangles of a table, whose numbers must be finite and whose corners must be points."""
+    names = tuple(name for name in table.columns if name not in AXES)
+    positions, signal = (_stacked(table, chosen) for chosen in (AXES, names))
+    if table.holes:
+        measured = ~np.isnan(positions).any(1)
+        positions, signal, y = positions[measured], signal[measured], None if y is None else y[measured]
     if not len(positions):
-        raise ValueError("it must hold at least one point, and is an empty cloud")
+        raise ValueError("it must hold at least one point: it is empty")
     for what, rows in (("position", positions), ("signal", signal)):
         bad = np.flatnonzero(~(np.abs(rows) <= _MOST).all(1))
         if len(bad):
             raise ValueError(
-                f"its numbers must be finite in single precision, and the {what} of point {bad[0]} "
+                f"its numbers must be finite in single precision: the {what} of point {bad[0]} "
                 f"is {rows[bad[0]].tolist()}"
             )
     if len(table.triangles):
         wrong = table.triangles[(table.triangles < 0) | (table.triangles >= len(positions))]
         if len(wrong):
-            raise ValueError(
-                f"its faces must be of the vertices 0 to {len(positions) - 1}, and one has the vertex {wrong[0]}"
-            )
+            raise ValueError(f"its faces must use the vertices 0 to {len(positions) - 1}: found the vertex {wrong[0]}")
     return Surface(positions, signal, names, table.triangles, y=y)
 
 
 def _stacked(table: Table, names: tuple[str, ...]) -> Float[np.ndarray, "n k"]:
     if not names:
         return np.empty((len(table.columns["x"]), 0))
-    with np.errstate(invalid="ignore"):  # of the NaNs that are refused next, some warn
+    with np.errstate(invalid="ignore"):  # some NaNs warn, and are refused next
         return np.stack([table.columns[name] for name in names], 1).astype(np.float64)

@@ -1,4 +1,4 @@
-"""Points as arrays in NumPy's formats, .npy and .npz; never a pickle."""
+"""Points as NumPy arrays, .npy and .npz; pickles are never read."""
 
 from __future__ import annotations
 
@@ -18,33 +18,33 @@ FEATURES = "features"
 
 
 def read_npy(data: bytes) -> Table:
-    """A matrix with a row per point: x, y, z and perhaps other columns; or a vector of records with such fields."""
+    """Read a matrix with a row per point and columns x, y, z and perhaps others, or a vector of records."""
     return Table(_columns(_array(data)))
 
 
 def read_npz(data: bytes) -> Table:
-    """An array of positions, called one of `POSITIONS`, and perhaps one called `FEATURES` with more columns."""
+    """Read an array of positions, named one of `POSITIONS`, and perhaps one named `FEATURES` with more columns."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             names = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
-            found = [name for name in POSITIONS if name in names]
-            if len(found) != 1:
+            positions = [name for name in POSITIONS if name in names]
+            if len(positions) != 1:
                 raise ValueError(
-                    f"it must hold one array called {', '.join(POSITIONS[:-1])} or {POSITIONS[-1]}, "
-                    f"and holds {', '.join(names) or 'none'}"
+                    f"it must hold one array named {', '.join(POSITIONS[:-1])} or {POSITIONS[-1]}: "
+                    f"found {', '.join(names) or 'none'}"
                 )
-            wanted = [name for name in (*found, FEATURES) if name in names]
+            wanted = [name for name in (*positions, FEATURES) if name in names]
             size, most = sum(names[name].file_size for name in wanted), max(2**20, MOST_RATIO * len(data))
             if size > most:
-                raise ValueError(f"its {len(data):,} bytes may unpack to at most {most:,}, and would to {size:,}")
+                raise ValueError(f"its {len(data):,} bytes may unpack to at most {most:,} bytes: found {size:,}")
             arrays = {name: _array(archive.read(names[name])) for name in wanted}
     except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, RuntimeError) as error:
-        raise ValueError(f"it must be a whole .npz file ({error})") from error
-    columns = _columns(arrays[found[0]])
+        raise ValueError(f"it must be a complete .npz file ({error})") from error
+    columns = _columns(arrays[positions[0]])
     if FEATURES in arrays:
         features, count = _plain(arrays[FEATURES]), len(next(iter(columns.values())))
         if features.ndim not in (1, 2) or len(features) != count:
-            raise ValueError(f"it must hold features of {count} points, and they are of shape {features.shape}")
+            raise ValueError(f"it must hold features of {count} points: found the shape {features.shape}")
         columns |= {f"feature {k + 1}": column for k, column in enumerate(features.reshape(count, -1).T)}
     return Table(columns)
 
@@ -57,12 +57,12 @@ def _columns(array: np.ndarray) -> dict[str, np.ndarray]:
 
 def _plain(array: np.ndarray) -> np.ndarray:
     if array.dtype.kind not in "fiu":
-        raise ValueError(f"it must hold real numbers, and holds {array.dtype} of shape {array.shape}")
+        raise ValueError(f"it must hold real numbers: found {array.dtype} of shape {array.shape}")
     return array
 
 
 def _array(data: bytes) -> np.ndarray:
-    """The array of a .npy file, whose header is compared with what follows before an array is made."""
+    """Return the array of a .npy file; its header is compared with the size of the file before memory is allocated."""
     stream = io.BytesIO(data)
     try:
         version = np.lib.format.read_magic(stream)
@@ -71,14 +71,12 @@ def _array(data: bytes) -> np.ndarray:
             (2, 0): np.lib.format.read_array_header_2_0,
         }[version]
         shape, columns_first, dtype = read_header(stream)
-    except Exception as error:  # the header is Python's notation, which fails in many ways
-        raise ValueError("it must begin with the header of a NumPy array, and does not") from error
+    except Exception as error:  # the header is a Python literal, which can fail in many ways
+        raise ValueError("it must begin with the header of a NumPy array") from error
     if dtype.hasobject:
-        raise ValueError("it must hold numbers, and holds Python objects, which are never unpickled")
+        raise ValueError("it must hold numbers: found Python objects, which are never unpickled")
     count, left = math.prod(shape), len(data) - stream.tell()
     if count * dtype.itemsize > left or min(shape, default=0) < 0:
-        raise ValueError(
-            f"its array of shape {shape} must have {count * dtype.itemsize:,} bytes, and {left:,} are left"
-        )
+        raise ValueError(f"its array of shape {shape} must have {count * dtype.itemsize:,} bytes: found {left:,}")
     array = np.frombuffer(data, dtype, count, stream.tell()) if count else np.empty(count, dtype)
     return array.reshape(shape, order="F" if columns_first else "C")

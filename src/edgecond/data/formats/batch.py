@@ -1,19 +1,19 @@
-"""Graphs of PyTorch Geometric's users: a list of `Data`, or the tensors of a `Batch` in a file.
+"""Graphs of PyTorch Geometric: a list of `Data`, or the tensors of a `Batch` in a file.
 
-A file is written without pickle and without this library:
+A file is written without pickle and without this package:
 
     batch = Batch.from_data_list(list(dataset)).to_dict()
     safetensors.torch.save_file({name: t.contiguous() for name, t in batch.items() if isinstance(t, Tensor)}, path)
 
 | tensor | holds |
 |---|---|
-| `edge_index` | source and target of each edge, counted over all graphs; each edge in both directions |
-| `batch` or `ptr` | the graph of each vertex, or where the vertices of each graph begin |
-| `x` | the signal: one-hot rows are vertex labels, other numbers attributes; may be left out |
-| `edge_attr` | edge labels: whole numbers and one-hot rows are categories, other numbers attributes; may be left out |
-| `y` | what to predict of each graph: whole numbers are classes, zeros and ones answers, other numbers quantities |
+| `edge_index` | source and target of each edge, numbered over all graphs; each edge in both directions |
+| `batch` or `ptr` | the graph of each vertex, or the first vertex of each graph |
+| `x` | the signal: one-hot rows are vertex labels, other numbers attributes; optional |
+| `edge_attr` | edge labels: whole numbers and one-hot rows are categories, other numbers attributes; optional |
+| `y` | the targets of each graph: whole numbers are classes, 0 and 1 binary labels, other numbers real targets |
 
-Where vertices are to be classified, a tensor of any name has the class of each, below 0 where it is unknown.
+For segmentation, a tensor of any name has the class of each vertex, negative where it is unknown.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ from edgecond.errors import DataError, listed
 from edgecond.files import digest, reading, sha256
 
 MOST_LABELS = 1000
-"""Whole numbers of more kinds than these are no categories."""
+"""Most categories of a label, and most classes of vertices."""
 
 
 @dataclass(frozen=True, eq=False)
 class Batched:
-    """Graphs with what to predict of them; see `smiles.Molecules`.
+    """Graphs with their targets; see `smiles.Molecules`.
 
     Attributes:
-        graphs: The graphs. Their `ys` are all 0: `targets` says what to predict.
-        targets: A column for each target, NaN where unknown: a quantity, or the number of a class.
+        graphs: The graphs. Their `ys` are all 0: see `targets`.
+        targets: A column for each target, NaN where unknown: a real number, or the number of a class.
         target_names: Name of each target.
         classes: Names of the classes of each target; none for regression.
-        vertex_ys: Class of each vertex, -1 where it is unknown, if vertices are to be classified.
+        vertex_ys: Class of each vertex, -1 where it is unknown; None unless the task is segmentation.
         vertex_classes: Names of those classes.
     """
 
@@ -60,65 +60,64 @@ class Batched:
 
     @property
     def tasks(self) -> tuple[Task, ...]:
-        """Whether each target is a matter of classification or of regression."""
+        """Task of each target: classification or regression."""
         return tuple("classification" if names else "regression" for names in self.classes)
 
     def without_class(self, index: int) -> str:
-        """What to say of a graph whose class must be known and is not."""
+        """Return the error message for a graph without a class."""
         return (
-            f"y must tell the class of every graph: that of graph {index}, counted from 0, is NaN. "
+            f"y must have a class for every graph: that of graph {index}, counted from 0, is NaN. "
             "Remove such graphs from the batch."
         )
 
 
 def read(path: Path, like: Graphs | None = None, vertices: str | None = None) -> Batched:
-    """The graphs of a file of tensors, as the module's own words describe it; see `unpacked`."""
+    """Read the graphs of a file of tensors, as described in the docstring of this module; see `unpacked`."""
     try:
         with reading(path):
             tensors = load_file(path)
     except SafetensorError as error:
-        raise DataError(f"{path} must be a file of safetensors: {error}. Pickles are not read.") from error
+        raise DataError(f"{path} must be a safetensors file: {error}. Pickles are not read.") from error
     return unpacked({name: tensor.numpy() for name, tensor in tensors.items()}, path, like, vertices)
 
 
 def packed(graphs: Sequence[Any], ys: Any = None, like: Graphs | None = None) -> Batched:
-    """The graphs of a list of PyG `Data`, or of anything that has `edge_index`, `num_nodes`, `x`, `edge_attr` and `y`.
+    """Return the graphs of a list of PyG `Data`, or of objects with `edge_index`, `num_nodes`, `x`, `edge_attr`, `y`.
 
     Args:
-        graphs: At least one.
-        ys: What to predict instead of each graph's own `y`.
+        graphs: At least one graph.
+        ys: Targets, instead of the `y` of each graph.
         like: See `unpacked`.
     """
     if not graphs:
-        raise DataError("a list of graphs must hold at least one: it is empty.")
+        raise DataError("a list of graphs must hold at least one graph: it is empty.")
     wanted = ("x", "edge_attr", "y") if ys is None else ("x", "edge_attr")
     names = [name for name in wanted if getattr(graphs[0], name, None) is not None]
     arrays: dict[str, list[Array]] = {name: [] for name in ("edge_index", *names)}
     for number, graph in enumerate(graphs):
-        for name, found in arrays.items():
+        for name, parts in arrays.items():
             if (value := getattr(graph, name, None)) is None:
-                raise DataError(f"all graphs must have the same parts: graph {number} has no {name}.")
-            found.append(np.atleast_1d(np.asarray(value)))
+                raise DataError(f"all graphs must have the same attributes: graph {number} has no {name}.")
+            parts.append(np.atleast_1d(np.asarray(value)))
     first = np.append(0, np.cumsum([int(graph.num_nodes) for graph in graphs]))
     arrays["edge_index"] = [edges + at for edges, at in zip(arrays["edge_index"], first[:-1], strict=True)]
     try:
-        joined = {name: np.concatenate(found, axis=int(name == "edge_index")) for name, found in arrays.items()}
+        joined = {name: np.concatenate(parts, axis=int(name == "edge_index")) for name, parts in arrays.items()}
     except ValueError as error:
-        raise DataError(f"all graphs must have parts of the same widths: {error}.") from error
+        raise DataError(f"all graphs must have attributes of the same widths: {error}.") from error
     return unpacked(joined | {"ptr": first} | ({} if ys is None else {"y": np.asarray(ys)}), "the list of graphs", like)
 
 
 def unpacked(
     arrays: Mapping[str, Array], where: object, like: Graphs | None = None, vertices: str | None = None
 ) -> Batched:
-    """Graphs from the tensors of a batch.
+    """Build graphs from the tensors of a batch.
 
     Args:
-        arrays: By the names that the module's own words list.
-        where: They are from, for sentences.
-        like: Graphs whose labels and attributes these must have, as those that a network has learned; what to predict
-            is then left alone.
-        vertices: The tensor with the class of each vertex, if it is that which is to be predicted.
+        arrays: Arrays by the names that the docstring of this module lists.
+        where: Origin of the arrays, for messages.
+        like: Graphs whose labels and attributes these must have, such as the training set; targets are then ignored.
+        vertices: Name of the array with the class of each vertex, for segmentation.
     """
     n, vertex_pointer = _vertices(arrays, where)
     source, target, edge_pointer, order = _edges(arrays, where, vertex_pointer)
@@ -126,8 +125,8 @@ def unpacked(
     if like is None:
         signal, edges = _features(arrays, "x", n, where), _features(arrays, "edge_attr", m, where)
     else:
-        signal = _as_learned(arrays, "x", n, where, like.vertex_values, like.vertex_attributes.shape[1])
-        edges = _as_learned(arrays, "edge_attr", m, where, like.edge_values, like.edge_attributes.shape[1])
+        signal = _like(arrays, "x", n, where, like.vertex_values, like.vertex_attributes.shape[1])
+        edges = _like(arrays, "edge_attr", m, where, like.edge_values, like.edge_attributes.shape[1])
     count = len(vertex_pointer) - 1
     ys, names_of_vertices = (None, ()) if vertices is None else _vertex_classes(arrays, vertices, n, where)
     targets, classes = _targets(arrays.get("y") if like is None and vertices is None else None, count, n, where)
@@ -154,18 +153,18 @@ def unpacked(
 
 
 def _vertices(arrays: Mapping[str, Array], where: object) -> tuple[int, Int[Array, " graphs+1"]]:
-    """How many there are, and where those of each graph begin."""
+    """Return the number of vertices, and the first vertex of each graph."""
     if "edge_index" not in arrays or not {"ptr", "batch"} & arrays.keys():
         raise DataError(
             f"{where} must hold edge_index, and batch or ptr, as a PyG Batch has them: "
-            f"it holds {listed(sorted(arrays), most=5) or 'nothing'}."
+            f"found {listed(sorted(arrays), most=5) or 'nothing'}."
         )
     if "ptr" in arrays:
         pointer = _whole(arrays["ptr"], f"{where}, ptr", 1)
     else:
         batch = _whole(arrays["batch"], f"{where}, batch", 1)
         if len(batch) and (batch[0] < 0 or (np.diff(batch) < 0).any() or batch[-1] >= len(batch)):
-            raise DataError(f"{where}, batch must number the graphs from 0, ascending, and each has a vertex.")
+            raise DataError(f"{where}, batch must number the graphs from 0 in ascending order, each with a vertex.")
         pointer = np.append(0, np.cumsum(np.bincount(batch)))
     if len(pointer) < 2 or pointer[0] != 0 or (np.diff(pointer) < 1).any():
         raise DataError(f"{where} must hold at least one graph, and each at least one vertex.")
@@ -178,16 +177,16 @@ def _vertices(arrays: Mapping[str, Array], where: object) -> tuple[int, Int[Arra
 def _edges(
     arrays: Mapping[str, Array], where: object, pointer: Int[Array, " graphs+1"]
 ) -> tuple[Int[Array, " m"], Int[Array, " m"], Int[Array, " graphs+1"], Int[Array, " m"]]:
-    """Source and target within their graph, sorted and without self-loops, where the edges of each graph begin, and
-    the places that they had."""
+    """Return source and target within their graph, sorted and without self-loops, the first edge of each graph, and
+    the original index of each edge."""
     index = _whole(arrays["edge_index"], f"{where}, edge_index", 2)
     if len(index) != 2 or (index.size and not 0 <= index.min() <= index.max() < pointer[-1]):
         raise DataError(f"{where}, edge_index must have two rows of vertices, numbered from 0 to {pointer[-1] - 1}.")
     graph = np.searchsorted(pointer, index, side="right") - 1
     if (apart := graph[0] != graph[1]).any():
         raise DataError(
-            f"{where} must have no edge between two graphs: edge {apart.argmax()} joins two."
-            " Vertices are counted over all graphs, as a PyG Batch counts them."
+            f"{where} must have no edge between two graphs: edge {apart.argmax()} joins two. "
+            "Vertices are numbered over all graphs, as in a PyG Batch."
         )
     order = np.lexsort(index)  # by target, then by source
     order = order[index[0][order] != index[1][order]]
@@ -195,7 +194,7 @@ def _edges(
     key, reverse = target * pointer[-1] + source, source * pointer[-1] + target
     if len(key) and (twice := np.diff(key) == 0).any():
         at = int(twice.argmax())
-        raise DataError(f"{where} must have each edge once: that from {source[at]} to {target[at]} is there twice.")
+        raise DataError(f"{where} must have each edge once: that from {source[at]} to {target[at]} occurs twice.")
     if (single := ~np.isin(reverse, key)).any():
         at = int(single.argmax())
         raise DataError(
@@ -209,7 +208,7 @@ def _edges(
 
 @dataclass(frozen=True)
 class _Features:
-    """Labels with their values, and attributes."""
+    """Labels, their values, and attributes."""
 
     labels: Int[Array, " rows"]
     values: Int[Array, " u"]
@@ -217,13 +216,11 @@ class _Features:
 
 
 def _features(arrays: Mapping[str, Array], name: str, rows: int, where: object, categories: bool = True) -> _Features:
-    """Categories, if they are allowed, of numbers that are whole or rows that are one-hot; attributes otherwise."""
+    """Return whole numbers and one-hot rows as categories, if `categories` allows it, and others as attributes."""
     given = arrays.get(name, np.zeros((rows, 0)))
     table = given[:, None] if given.ndim == 1 else given
     if table.ndim != 2 or len(table) != rows or table.dtype.kind not in "biuf":
-        raise DataError(
-            f"{where}, {name} must be a row of numbers for each of {rows}: it is {table.dtype} of {given.shape}."
-        )
+        raise DataError(f"{where}, {name} must be {rows} rows of numbers: found {table.dtype} of shape {given.shape}.")
     if not np.isfinite(table).all():
         at = (~np.isfinite(table).all(1)).argmax()
         raise DataError(f"{where}, {name} must hold finite numbers: row {at} does not.")
@@ -232,28 +229,28 @@ def _features(arrays: Mapping[str, Array], name: str, rows: int, where: object, 
     if categories and table.shape[1] == 1 and table.dtype.kind in "biu":
         values, labels = np.unique(table[:, 0], return_inverse=True)
         if len(values) > MOST_LABELS:
-            raise DataError(f"{where}, {name} must have at most {MOST_LABELS} kinds of labels: found {len(values)}.")
+            raise DataError(f"{where}, {name} must have at most {MOST_LABELS} categories: found {len(values)}.")
         return _Features(labels, values.astype(np.int64), np.zeros((rows, 0)))
     return _Features(np.zeros(rows, np.int64), np.zeros(0, np.int64), table.astype(np.float64))
 
 
-def _as_learned(
+def _like(
     arrays: Mapping[str, Array], name: str, rows: int, where: object, values: Int[Array, " u"], attributes: int
 ) -> _Features:
-    """The same with the labels numbered as in the graphs that were learned, which had these values and attributes."""
-    found = _features(arrays, name, rows, where, len(values) > 0)
-    if found.attributes.shape[1] != attributes or (len(values) > 0) != (len(found.values) > 0):
+    """Return features with labels numbered as in the training set, which has these values and attributes."""
+    features = _features(arrays, name, rows, where, len(values) > 0)
+    if features.attributes.shape[1] != attributes or (len(values) > 0) != (len(features.values) > 0):
         raise DataError(
-            f"{where}, {name} must have {len(values)} kinds of labels and {attributes} attributes, as was learned: "
-            f"found {len(found.values)} and {found.attributes.shape[1]}."
+            f"{where}, {name} must have {len(values)} categories and {attributes} attributes, as in the training set: "
+            f"found {len(features.values)} and {features.attributes.shape[1]}."
         )
-    if (unknown := ~np.isin(found.values, values)).any():
+    if (unknown := ~np.isin(features.values, values)).any():
         raise DataError(
-            f"{where}, {name} must have labels that were learned: {found.values[unknown.argmax()]} was not."
+            f"{where}, {name} must have the labels of the training set: found {features.values[unknown.argmax()]}."
         )
     if not len(values):
-        return found
-    return _Features(np.searchsorted(values, found.values)[found.labels], values, found.attributes)
+        return features
+    return _Features(np.searchsorted(values, features.values)[features.labels], values, features.attributes)
 
 
 def _one_hot(table: Array) -> bool:
@@ -263,28 +260,28 @@ def _one_hot(table: Array) -> bool:
 def _vertex_classes(
     arrays: Mapping[str, Array], name: str, n: int, where: object
 ) -> tuple[Int[Array, " n"], tuple[str, ...]]:
-    """Class of each vertex, -1 where it is unknown, and what the classes are called."""
+    """Return the class of each vertex, -1 where it is unknown, and the names of the classes."""
     if name not in arrays:
-        raise DataError(f"{where} must hold {name}, the class of each vertex: it holds {listed(sorted(arrays))}.")
+        raise DataError(f"{where} must hold {name}, the class of each vertex: found {listed(sorted(arrays))}.")
     given = _whole(arrays[name], f"{where}, {name}", 1)
     if len(given) != n:
         raise DataError(f"{where}, {name} must have a class for each of the {n} vertices: it has {len(given)}.")
     values = np.unique(given[given >= 0])
     if not 2 <= len(values) <= MOST_LABELS:
-        raise DataError(f"{where}, {name} must tell apart 2 to {MOST_LABELS:,} classes: there are {len(values):,}.")
+        raise DataError(f"{where}, {name} must have 2 to {MOST_LABELS:,} classes: found {len(values):,}.")
     return np.where(given < 0, -1, np.searchsorted(values, given)), tuple(map(str, values.tolist()))
 
 
 def _targets(
     y: Array | None, count: int, n: int, where: object
 ) -> tuple[Float[Array, "n t"], tuple[tuple[str, ...], ...]]:
-    """What to predict, a column for each target, and the names of its classes."""
+    """Return the targets, a column for each, and the names of their classes."""
     if y is None:
         return np.zeros((count, 0)), ()
     of_vertices = n != count and y.shape in ((n,), (n, 1))
     if y.size == 0 or y.size % count or y.dtype.kind not in "biuf" or of_vertices:
         advice = (
-            " To learn the classes of vertices, pass --vertices y; several numbers of each graph are rows of a table."
+            " To predict the class of each vertex, pass --vertices y; several targets of a graph are a row of a table."
         )
         raise DataError(
             f"{where}, y must be a number or a row of numbers for each of {count} graphs: it has {y.shape}."
@@ -292,7 +289,7 @@ def _targets(
         )
     table = y.reshape(count, -1).astype(np.float64)
     if np.isinf(table).any():
-        raise DataError(f"{where}, y must hold finite numbers, or NaN where nothing is known.")
+        raise DataError(f"{where}, y must hold finite numbers, or NaN where a target is unknown.")
     classes: list[tuple[str, ...]] = []
     for column in table.T:
         known = np.unique(column[~np.isnan(column)])

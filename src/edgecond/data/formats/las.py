@@ -1,4 +1,4 @@
-"""Laser scans in the format of the ASPRS, .las, and the same compressed, .laz."""
+"""Laser scans in the ASPRS format, .las, and compressed, .laz."""
 
 from __future__ import annotations
 
@@ -12,35 +12,35 @@ import numpy as np
 from edgecond.data.archives import MOST_RATIO
 from edgecond.data.formats.table import Table
 
-_HEADER = 227  # bytes of the shortest one, of LAS 1.0
+_HEADER = 227  # bytes of the shortest header, that of LAS 1.0
 _SIZES = (20, 28, 26, 34, 57, 63, 30, 36, 38, 59, 67)  # bytes of a point in formats 0 to 10
-_COLOURS = {2: 20, 3: 28, 5: 28, 7: 30, 8: 30, 10: 30}  # the byte of a point where they begin
-_RECORD = struct.Struct("<2x16sHH32x")  # before each variable length record: whose, which, how long
+_COLOURS = {2: 20, 3: 28, 5: 28, 7: 30, 8: 30, 10: 30}  # offset of the colours in a point, by format
+_RECORD = struct.Struct("<2x16sHH32x")  # header of a variable length record: user, number, length
 
 
 def read(data: bytes) -> Table:
-    """Positions, the intensity, and the colours in formats that have them; versions 1.0 to 1.4.
+    """Read positions, intensities, and colours where the format has them; versions 1.0 to 1.4.
 
-    The classes of points, which are often what is to be predicted, are given as `classification` to those who ask:
-    -1 for points that were never classified, which the format calls 0. Nothing else.
+    The classes of points, which are often the target, are read as `classification` only on request: -1 for points
+    that were never classified, which the format numbers 0. Other attributes are not read.
     """
     if data[:4] != b"LASF" or len(data) < _HEADER:
-        raise ValueError("it must begin with the header of a LAS file, and does not")
+        raise ValueError("it must begin with the header of a LAS file")
     head, start, records, kind, size, count = struct.unpack_from("<HIIBHI", data, 94)
     scale, offset = np.frombuffer(data, "<f8", 6, 131).reshape(2, 3)
     if data[25] >= 4 and head >= 255 and len(data) >= 255:
         count = struct.unpack_from("<Q", data, 247)[0]
     compressed, kind = kind & 128, kind & 63
     if kind >= len(_SIZES) or size < _SIZES[kind]:
-        raise ValueError(f"its points must be of a format from 0 to 10, and are of {kind} with {size} bytes each")
+        raise ValueError(f"its points must have a format from 0 to 10: found {kind} with {size} bytes each")
     if count * size > (MOST_RATIO if compressed else 1) * max(len(data) - start, 0):
         raise ValueError(
-            f"its {count} points must fit into the file, and have {count * size:,} bytes where "
+            f"its {count} points must fit into the file: they need {count * size:,} bytes and "
             f"{max(len(data) - start, 0):,} are left"
         )
     points = _decompressed(data, start, head, records, count, size) if compressed else data[start:]
     colours = _COLOURS.get(kind, 0)
-    byte, mask = (15, 31) if kind < 6 else (16, 255)  # of the class, which has five bits in older formats
+    byte, mask = (15, 31) if kind < 6 else (16, 255)  # the class, which has five bits in older formats
     rows = np.frombuffer(
         points,
         np.dtype(
@@ -53,21 +53,23 @@ def read(data: bytes) -> Table:
         ),
         count,
     )
-    with np.errstate(over="ignore", invalid="ignore"):  # what a damaged header makes infinite is refused later
+    with np.errstate(over="ignore", invalid="ignore"):  # infinite positions, from a damaged header, are refused later
         positions = rows["position"] * scale + offset
     columns = dict(zip("xyz", positions.T, strict=True)) | {"intensity": rows["intensity"]}
     if colours:
         columns |= dict(zip(("red", "green", "blue"), rows["colours"].T, strict=True))
     classes = (rows["class"] & mask).astype(np.int64)
-    return Table(columns, asked={"classification": np.where(classes, classes, -1)})
+    return Table(columns, on_request={"classification": np.where(classes, classes, -1)})
 
 
 def _decompressed(data: bytes, start: int, head: int, records: int, count: int, size: int) -> bytearray:
-    """The points of a .laz file, by lazrs."""
+    """Decompress the points of a .laz file with lazrs."""
     try:
         lazrs = import_module("lazrs")
     except ImportError:
-        raise ValueError("compressed scans need lazrs, which is not there: pip install 'edgecond[clouds]'") from None
+        raise ValueError(
+            "compressed scans need lazrs, which is not installed: run pip install 'edgecond[clouds]'"
+        ) from None
     how = _laszip(data, head, records)
     _check_chunks(data, start, size)
     stream, points = io.BytesIO(data), bytearray(count * size)
@@ -78,47 +80,52 @@ def _decompressed(data: bytes, start: int, head: int, records: int, count: int, 
         lazrs.LasZipDecompressor(stream, how).decompress_many(points)
     except (KeyboardInterrupt, SystemExit):
         raise
-    except BaseException as error:  # lazrs panics on some damaged files, and a panic is no Exception
-        raise ValueError(f"its compressed points must be whole, and are not ({error})") from None
+    except BaseException as error:  # lazrs panics on some damaged files, and a panic is not an Exception
+        raise ValueError(f"its compressed points are damaged ({error})") from None
     return points
 
 
 def _check_chunks(data: bytes, start: int, size: int) -> None:
-    """Points are compressed in chunks, which begin with a plain point; lazrs trusts the number of them in their table.
+    """Check the number of chunks in the table of chunks, which lazrs trusts; each chunk has an uncompressed point.
 
-    The table begins with a version and that number. Its place stands before the points, or where the writer could not
-    go back, as -1 there and at the end of the file.
+    The table begins with a version and that number. Its offset precedes the points; it is -1 if the writer could not
+    seek back, and is then at the end of the file.
     """
     table = struct.unpack_from("<q", data, start)[0] if start + 8 <= len(data) else 0
     table = struct.unpack_from("<q", data, len(data) - 8)[0] if table == -1 else table
     if not start + 8 <= table <= len(data) - 8:
-        raise ValueError("its compressed points must have a table of chunks, and have none in the file")
+        raise ValueError("its compressed points must have a table of chunks in the file")
     if (chunks := struct.unpack_from("<I", data, table + 4)[0]) * size > len(data):
-        raise ValueError(f"its {chunks} chunks of compressed points must fit into the file, and do not")
+        raise ValueError(f"its {chunks} chunks of compressed points must fit into the file")
 
 
 def _check_layers(data: bytes, start: int, size: int, layers: int, chunks: Sequence[tuple[int, int]]) -> None:
-    """Newer formats have layers in each chunk, after a plain point and a count; lazrs makes room for what they claim.
+    """Check the sizes of the layers in each chunk of newer formats, for which lazrs allocates memory.
 
     Args:
         data: The file.
-        start: Where the first chunk begins.
+        start: Offset of the first chunk.
         size: Bytes of a point.
-        layers: Of each chunk, each with its number of bytes.
-        chunks: Points and bytes of each.
+        layers: Number of layers in each chunk.
+        chunks: Number of points and bytes of each chunk.
     """
     for _, length in chunks if layers else ():
         claimed = sum(struct.unpack_from(f"<{layers}I", data, start + size + 4))
         if claimed > length:
-            raise ValueError(f"layers of {claimed:,} bytes in a chunk of {length:,}")
+            raise ValueError(f"a chunk of {length:,} bytes has layers of {claimed:,}")
         start += length
 
 
-_LAYERS = {10: 9, 11: 1, 12: 2, 13: 1}  # of points, colours, colours with infrared, waves; of other bytes, one each
+_LAYERS = {
+    10: 9,
+    11: 1,
+    12: 2,
+    13: 1,
+}  # by kind: points, colours, colours with infrared, waveforms; other bytes have one layer each
 
 
 def _layers(how: bytes) -> int:
-    """The number of layers of a chunk, by LASzip's record: 0 in older formats, which have none."""
+    """Return the number of layers of a chunk, from the LASzip record: 0 in older formats."""
     if struct.unpack_from("<H", how)[0] != 3:
         return 0
     items = struct.iter_unpack("<HHH", how[34 : 34 + 6 * struct.unpack_from("<H", how, 32)[0]])
@@ -126,7 +133,7 @@ def _layers(how: bytes) -> int:
 
 
 def _laszip(data: bytes, head: int, records: int) -> bytes:
-    """The record that tells how points are compressed."""
+    """Return the LASzip record, which describes how points are compressed."""
     for _ in range(records):
         if head + _RECORD.size > len(data):
             break
@@ -135,4 +142,4 @@ def _laszip(data: bytes, head: int, records: int) -> bytes:
         if (user.rstrip(b"\0"), which) == (b"laszip encoded", 22204):
             return data[head : head + length]
         head += length
-    raise ValueError("its points are compressed and it must tell how, in a record of LASzip, and does not")
+    raise ValueError("its points are compressed, so it must have a LASzip record")

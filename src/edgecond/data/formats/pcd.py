@@ -1,4 +1,4 @@
-"""The Point Cloud Library's format, .pcd: text, binary, or binary and compressed."""
+"""The format of the Point Cloud Library, .pcd: text, binary, or compressed binary."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ _KINDS = {"F": "f", "I": "i", "U": "u"}
 
 @dataclass(frozen=True)
 class _Header:
-    """Fields are named by their number here, as padding fields are all called `_`."""
+    """The header of a file; `record` names fields by their number, since padding fields are all called `_`."""
 
     names: list[str]
     types: list[np.dtype]
     counts: list[int]
     points: int
     data: str
-    start: int  # byte where the points begin
-    lines: int  # ... and the lines before it
+    start: int  # number of bytes before the points
+    lines: int  # number of lines before the points
 
     @property
     def record(self) -> np.dtype:
@@ -35,27 +35,25 @@ class _Header:
 
 
 def read(data: bytes) -> Table:
-    """The fields with one number per point; a packed `rgb` becomes `red`, `green` and `blue`.
+    """Read the fields with one number per point; a packed `rgb` becomes `red`, `green` and `blue`.
 
-    A sensor that sees nothing in some direction leaves NaN in its place: such points are left out.
+    Scans that are stored as images have NaN where nothing was measured: such points are left out.
     """
     header = _header(data)
     if not header.points:
-        raise ValueError("it must hold at least one point, and is an empty cloud")
+        raise ValueError("it must hold at least one point: it is empty")
     size = header.points * header.record.itemsize
     if header.data == "ascii":
         fields = _text(data, header)
     elif header.data == "binary":
         if header.start + size > len(data):
-            raise ValueError(
-                f"its {header.points} points must have {size:,} bytes, and {len(data) - header.start:,} are left"
-            )
+            raise ValueError(f"its {header.points} points must have {size:,} bytes: found {len(data) - header.start:,}")
         rows = np.frombuffer(data, header.record, header.points, header.start)
         fields = [rows[name] for name in header.record.names or ()]
     elif header.data == "binary_compressed":
         fields = _compressed(data, header, size)
     else:
-        raise ValueError(f"its DATA must be ascii, binary or binary_compressed, and is {header.data[:20]!r}")
+        raise ValueError(f"its DATA must be ascii, binary or binary_compressed: found {header.data[:20]!r}")
     pairs = []
     for name, count, field in zip(header.names, header.counts, fields, strict=True):
         if name.casefold() in ("rgb", "rgba"):
@@ -63,11 +61,7 @@ def read(data: bytes) -> Table:
             pairs += [(colour, bits >> shift & 255) for colour, shift in (("red", 16), ("green", 8), ("blue", 0))]
         elif count == 1 and name != "_":
             pairs.append((name, field[:, 0]))
-    columns = named(pairs)
-    if not {"x", "y", "z"} <= columns.keys():
-        return Table(columns)
-    seen = ~np.any([np.isnan(columns[axis]) for axis in "xyz"], axis=0)
-    return Table({name: column[seen] for name, column in columns.items()})
+    return Table(named(pairs), holes=True)
 
 
 def _header(data: bytes) -> _Header:
@@ -76,7 +70,7 @@ def _header(data: bytes) -> _Header:
     while "DATA" not in entries:
         end = data.find(b"\n", start, start + 2**16) + 1
         if not end:
-            raise ValueError("it must begin with the header of a PCD file up to a line DATA, and does not")
+            raise ValueError("it must begin with the header of a PCD file, up to a line DATA")
         kind, *words = data[start:end].decode("latin-1").partition("#")[0].split() or [""]
         entries[kind.upper()] = words
         start, lines = end, lines + 1
@@ -84,14 +78,14 @@ def _header(data: bytes) -> _Header:
     sizes, kinds = entries.get("SIZE", ["4"] * len(names)), entries.get("TYPE", ["F"] * len(names))
     counts = [int(count) for count in entries.get("COUNT", ["1"] * len(names))]
     if not names or not len(names) == len(sizes) == len(kinds) == len(counts):
-        raise ValueError("its header must have a SIZE, a TYPE and a COUNT for each of its FIELDS, and has not")
+        raise ValueError("its header must have a SIZE, a TYPE and a COUNT for each of its FIELDS")
     points = [int(word) for word in entries.get("POINTS") or [*entries.get("WIDTH", []), *entries.get("HEIGHT", [])]]
     if not points or min(points) < 0 or min(counts) < 1 or max(counts) > 2**16:
-        raise ValueError("its header must tell the number of points, and of numbers per field, and does not")
+        raise ValueError("its header must give a valid number of points, and of numbers per field")
     types = []
     for kind, size in zip(kinds, sizes, strict=True):
         if kind.upper() not in _KINDS or size not in (("4", "8") if kind.upper() == "F" else ("1", "2", "4", "8")):
-            raise ValueError(f"its fields must be of TYPE F, I or U and SIZE 1, 2, 4 or 8, and one is {kind} {size}")
+            raise ValueError(f"its fields must be of TYPE F, I or U and SIZE 1, 2, 4 or 8: found {kind} {size}")
         types.append(np.dtype(f"<{_KINDS[kind.upper()]}{size}"))
     return _Header(names, types, counts, math.prod(points), "".join(entries["DATA"]).lower(), start, lines)
 
@@ -99,12 +93,12 @@ def _header(data: bytes) -> _Header:
 def _text(data: bytes, header: _Header) -> list[np.ndarray]:
     rows = lines(data[header.start :], header.lines)
     if len(rows) < header.points:
-        raise ValueError(f"it must hold {header.points} points, a line each, and holds {len(rows)}")
+        raise ValueError(f"it must hold {header.points} points, one per line: found {len(rows)}")
     table = numbers(dict(islice(rows.items(), header.points)))
     if table.shape[1] != sum(header.counts):
-        raise ValueError(f"line {next(iter(rows))} must hold {sum(header.counts)} numbers, and holds {table.shape[1]}")
+        raise ValueError(f"line {next(iter(rows))} must hold {sum(header.counts)} numbers: found {table.shape[1]}")
     columns = np.split(table, np.cumsum(header.counts)[:-1], axis=1)
-    # Positions keep the digits they are written with; colours need the type they were packed in.
+    # Positions keep all their digits; packed colours need the type of the field.
     with np.errstate(invalid="ignore", over="ignore"):
         return [
             column.astype(kind) if name.casefold() in ("rgb", "rgba") else column
@@ -113,14 +107,14 @@ def _text(data: bytes, header: _Header) -> list[np.ndarray]:
 
 
 def _compressed(data: bytes, header: _Header, size: int) -> list[np.ndarray]:
-    """Two sizes, then the fields one after the other, compressed."""
+    """Return the fields of compressed points: two sizes, then the fields one after the other."""
     if len(data) < header.start + 8:
-        raise ValueError("it must tell the size of its compressed points, and ends before")
+        raise ValueError("it ends before the size of its compressed points")
     packed, unpacked = struct.unpack_from("<II", data, header.start)
     if unpacked != size or packed > len(data) - header.start - 8 or unpacked > MOST_RATIO * packed:
         raise ValueError(
-            f"its {header.points} points must be {size:,} bytes, compressed to no less than a {MOST_RATIO}th, "
-            f"and are {unpacked:,} from {packed:,} of the {len(data) - header.start - 8:,} that are left"
+            f"its {header.points} points must be {size:,} bytes, compressed at most {MOST_RATIO} times: "
+            f"found {unpacked:,} from {packed:,} of the remaining {len(data) - header.start - 8:,}"
         )
     plain = decompress(data[header.start + 8 : header.start + 8 + packed], unpacked)
     fields, start = [], 0
@@ -131,10 +125,11 @@ def _compressed(data: bytes, header: _Header, size: int) -> list[np.ndarray]:
 
 
 def decompress(data: bytes, size: int) -> bytes:
-    """What LZF compressed: runs of bytes as they are, and copies of what came before.
+    """Decompress LZF data: runs of literal bytes, and copies of earlier ones.
 
-    A control byte below 32 announces one more byte than it says. Another one has the length of a copy, less 2, in its
-    upper three bits (7: and the next byte more), and with a byte after it how far back it begins, less 1, in the rest.
+    A control byte $c < 32$ is followed by $c + 1$ literal bytes. Otherwise its upper three bits are the length of a
+    copy minus 2 (if they are 7, the next byte is added), and its lower five bits and the following byte are its
+    distance minus 1.
     """
     out = bytearray()
     k = 0
@@ -157,7 +152,7 @@ def decompress(data: bytes, size: int) -> bytes:
             if len(out) > size:
                 break
     except IndexError:
-        pass  # it ends inside a copy
+        pass  # the data end inside a copy
     if len(out) != size:
-        raise ValueError(f"its compressed points must unpack to {size:,} bytes, and do to {len(out):,}")
+        raise ValueError(f"its compressed points must unpack to {size:,} bytes: found {len(out):,}")
     return bytes(out)

@@ -22,7 +22,7 @@ _CORNERS = ("vertex_indices", "vertex_index")
 class _Property:
     name: str
     kind: np.dtype
-    count: np.dtype | None = None  # of a list: the type of its length
+    count: np.dtype | None = None  # type of the length of a list
 
 
 @dataclass(frozen=True)
@@ -33,34 +33,34 @@ class _Element:
 
 
 class _Source(Protocol):
-    """Numbers one after the other, of which those before `at` have been read."""
+    """A sequence of numbers; those before `at` have been read."""
 
     at: int
 
     def take(self, kind: np.dtype, count: int) -> np.ndarray:
-        """The next numbers."""
+        """Return the next numbers."""
 
     def table(self, properties: list[_Property], lengths: list[int], count: int) -> list[np.ndarray] | None:
-        """The next rows if the lists in all of them have these lengths: a column or a matrix for each property."""
+        """Return a column or a matrix for each property of the next rows, if all lists have these lengths."""
 
 
 def read(data: bytes) -> Table:
-    """The numbers of each vertex, and the faces if there are any."""
+    """Read the properties of the vertices, and the faces if there are any."""
     text, elements, body = _header(data)
     source: _Source = _Words(body, data[: len(data) - len(body)].count(b"\n")) if text else _Bytes(body)
     wanted = {element.name for element in elements} & {"vertex", "face"}
-    found: dict[str, dict[str, Any]] = {}
+    values: dict[str, dict[str, Any]] = {}
     for element in elements:
-        if not wanted <= found.keys():
-            found[element.name] = _values(source, element)
-    vertices = found.get("vertex", {})
+        if not wanted <= values.keys():
+            values[element.name] = _values(source, element)
+    vertices = values.get("vertex", {})
     columns = named((name, np.array(rows)) for name, rows in vertices.items() if np.ndim(rows[:1]) == 1)
-    polygons = [rows for name, rows in found.get("face", {}).items() if name in _CORNERS]
+    polygons = [rows for name, rows in values.get("face", {}).items() if name in _CORNERS]
     return Table(columns, fans(polygons[0]) if polygons else fans([]))
 
 
 def write(columns: Mapping[str, np.ndarray], comments: Sequence[str] = ()) -> bytes:
-    """A binary file of a cloud with these columns, x, y and z among them; whole numbers have 4 bytes, others 8."""
+    """Return a binary file of a cloud with these columns, x, y and z among them; integers have 4 bytes, others 8."""
     kinds = {name: "i4" if column.dtype.kind in "iu" else "f8" for name, column in columns.items()}
     rows = np.empty(len(columns["x"]), np.dtype([(name, f"<{kind}") for name, kind in kinds.items()]))
     for name, column in columns.items():
@@ -77,11 +77,11 @@ def write(columns: Mapping[str, np.ndarray], comments: Sequence[str] = ()) -> by
 
 
 def _header(data: bytes) -> tuple[bool, list[_Element], bytes]:
-    """Whether the numbers are text, the elements, and the bytes after the header."""
+    """Return whether the numbers are text, the elements, and the bytes after the header."""
     first = re.match(rb"ply[ \t]*(\r\n|\n|\r)", data)
     last = first and re.compile(rb"[\r\n]end_header[ \t]*" + first[1]).search(data, 0, 2**20)
     if not first or not last:
-        raise ValueError("it must begin with the header of a PLY file, from ply to end_header, and does not")
+        raise ValueError("it must begin with the header of a PLY file, from ply to end_header")
     order = ""
     elements: list[_Element] = []
     for line, row in enumerate(data[: last.start()].decode("latin-1").split(first[1].decode()), 1):
@@ -98,7 +98,7 @@ def _header(data: bytes) -> tuple[bool, list[_Element], bytes]:
             case [] | ["ply" | "comment" | "obj_info", *_]:
                 pass
             case _:
-                raise ValueError(f"line {line} must be of the header of a PLY file, and is {row[:40]!r}")
+                raise ValueError(f"line {line} must belong to the header of a PLY file: found {row[:40]!r}")
     for element in elements:
         if len({each.name for each in element.properties}) < len(element.properties):
             raise ValueError(f"the properties of its element {element.name!r} must have different names")
@@ -106,7 +106,7 @@ def _header(data: bytes) -> tuple[bool, list[_Element], bytes]:
 
 
 def _values(source: _Source, element: _Element) -> dict[str, Any]:
-    """All of an element. Lists are the rows of a matrix where they are equally long, as nearly always."""
+    """Return the properties of an element. Lists of equal length, the usual case, are the rows of a matrix."""
     names = [each.name for each in element.properties]
     if not element.properties or not element.count:
         return dict.fromkeys(names, np.empty(0))
@@ -115,7 +115,7 @@ def _values(source: _Source, element: _Element) -> dict[str, Any]:
     source.at = start
     columns = source.table(element.properties, lengths, element.count)
     if columns is None:
-        source.at = start  # row by row: when the file ends before the rows do, this ends too
+        source.at = start  # row by row: a file that is cut short ends this loop too
         rows = [[_next(source, each) for each in element.properties] for _ in range(element.count)]
         return dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
     return dict(zip(names, columns, strict=True))
@@ -128,7 +128,7 @@ def _next(source: _Source, each: _Property) -> Any:
 
 
 class _Bytes:
-    """Numbers in binary."""
+    """Binary numbers."""
 
     def __init__(self, data: bytes) -> None:
         self.data, self.at = data, 0
@@ -156,12 +156,12 @@ class _Bytes:
 
     def _checked(self, size: int) -> int:
         if not 0 <= size <= len(self.data) - self.at:
-            raise ValueError(f"it is cut short: {size:,} bytes must follow, and {len(self.data) - self.at:,} do")
+            raise ValueError(f"it is cut short: {size:,} bytes must follow, {len(self.data) - self.at:,} do")
         return size
 
 
 class _Words:
-    """Numbers in text, which begins after some `lines`."""
+    """Numbers as text that begins after the first `lines` lines."""
 
     def __init__(self, data: bytes, lines: int) -> None:
         self.data, self.lines = data, lines
@@ -191,10 +191,10 @@ class _Words:
 
     def _check(self, count: int) -> None:
         if not 0 <= count <= len(self.words) - self.at:
-            raise ValueError(f"it is cut short: {count:,} numbers must follow, and {len(self.words) - self.at:,} do")
+            raise ValueError(f"it is cut short: {count:,} numbers must follow, {len(self.words) - self.at:,} do")
 
     def _wrong(self, words: list[bytes], number: type) -> ValueError:
-        """Which of the words just read is none of the numbers there should be, and in which line."""
+        """Return an error that gives the first of the words just read that is not a number, and its line."""
         bad = next((k for k, word in enumerate(words) if not is_number(word, number)), 0)
         line, left = self.lines, self.at - len(words) + bad
         for row in self.data.splitlines():
@@ -202,4 +202,4 @@ class _Words:
             if left < 0:
                 break
         what = "numbers" if number is float else "whole numbers"
-        return ValueError(f"line {line} must hold {what}, and holds {words[bad][:20].decode('latin-1')!r}")
+        return ValueError(f"line {line} must hold {what}: found {words[bad][:20].decode('latin-1')!r}")

@@ -1,7 +1,7 @@
-r"""Molecules from SMILES, as graphs whose edge labels are kinds of bonds: a chemist's own data.
+r"""Molecules from SMILES, as graphs whose edge labels are kinds of bonds.
 
-The encoding is fixed, so that a network meets new molecules in the form of those it was trained on. It is the usual
-one, of MoleculeNet (Wu et al. 2018), OGB (Hu et al. 2020) and Chemprop (Heid et al. 2024):
+The encoding is fixed, so that new molecules are encoded as those of the training set. It follows MoleculeNet (Wu et al.
+2018), OGB (Hu et al. 2020) and Chemprop (Heid et al. 2024):
 
 | part of `Graphs` | holds |
 |---|---|
@@ -9,8 +9,8 @@ one, of MoleculeNet (Wu et al. 2018), OGB (Hu et al. 2020) and Chemprop (Heid et
 | `vertex_attributes` | 0 or 1 for each of `ATTRIBUTES`: bonds, charge, hydrogens, hybridisation, ... |
 | `edge_labels` | the kind of the bond, one of `BONDS`: its order, and whether it is conjugated, in a ring, E or Z |
 
-Chirality is R or S, and double bonds E or Z, by the rules of Cahn, Ingold and Prelog: RDKit's own tags, clockwise or
-not, depend on the order in which a SMILES happens to list the atoms.
+Chirality is R or S, and double bonds are E or Z, by the rules of Cahn, Ingold and Prelog: RDKit's own tags, clockwise
+or counterclockwise, depend on the order of the atoms in the SMILES.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from edgecond.errors import DataError, listed
 from edgecond.files import digest, sha256
 
 COLUMNS = ("smiles", "canonical_smiles", "structure")
-"""What the column of SMILES is called, in small or capital letters; the first of these that is there."""
+"""Names of the column of SMILES, in any case; the first one that exists is used."""
 
 ELEMENTS = (0, *range(1, 37), 53)
 """Atomic numbers of the vertex labels; 0 stands for every other element."""
@@ -41,14 +41,14 @@ _CHOICES: dict[str, tuple[object, ...]] = {
     "charge": tuple(range(-2, 3)),
     "hydrogens": tuple(range(5)),
     "hybridisation": ("S", "SP", "SP2", "SP2D", "SP3", "SP3D", "SP3D2"),
-    "chirality": ("none", "R", "S", "r", "s"),  # small: a centre that a mirror does not change
+    "chirality": ("none", "R", "S", "r", "s"),  # lower case: a pseudoasymmetric centre
 }
 ATTRIBUTES = (
     *(f"{what} {choice}" for what, choices in _CHOICES.items() for choice in (*choices, "other")),
     "aromatic",
     "in a ring",
 )
-"""What each column of the vertex attributes says of an atom; one of each group of choices holds."""
+"""Meaning of each column of the vertex attributes; exactly one of each group of choices is 1."""
 
 _ORDERS = {"SINGLE": 1, "DOUBLE": 2, "TRIPLE": 3}
 _AROMATIC, _OTHER = 4110, 0
@@ -61,26 +61,26 @@ BONDS = (
 )
 """Kinds of bonds as four digits: order (4 aromatic), conjugated, in a ring, stereo (1 E, 2 Z); 0 for dative and others.
 
-2101 is a conjugated double bond in no ring with its higher ranks on opposite sides, as in (E)-penta-1,3-diene.
+2101 is a conjugated E double bond outside of rings, as in (E)-penta-1,3-diene.
 """
 
-_MOST_COMPARISONS = 10_000  # of branches that rank the neighbours of a centre; a protein needs some hundreds
-_SHOWN = 60  # characters of a SMILES in a sentence
+_MOST_COMPARISONS = 10_000  # of branches, to rank the neighbours of a centre; a protein needs some hundred
+_SHOWN = 60  # characters of a SMILES in a message
 
 
 @dataclass(frozen=True, eq=False)
 class Molecules:
-    """Molecules of a table, with what to predict of them.
+    """Molecules of a table, with their targets.
 
     Attributes:
-        graphs: The molecules in the order of their rows. Their `ys` are all 0: `targets` says what to predict.
-        targets: A column for each target, NaN where the table is blank: a quantity, or the number of a class.
+        graphs: The molecules in the order of their rows. Their `ys` are all 0: see `targets`.
+        targets: A column for each target, NaN where the table is blank: a real number, or the number of a class.
         target_names: Name of each target.
         classes: Names of the classes of each target; none for regression.
-        smiles: SMILES of each molecule, as the table has it.
+        smiles: SMILES of each molecule, as in the table.
         rows: Row of each molecule in the table, as a spreadsheet shows it: the header is row 1.
-        skipped: Rows that hold no molecule, each with a sentence that says why.
-        groups: What the table says of each molecule in a column of groups; empty without one.
+        skipped: Rows without a valid molecule, each with the reason.
+        groups: Group of each molecule; empty without a column of groups.
     """
 
     graphs: Graphs
@@ -97,13 +97,13 @@ class Molecules:
 
     @property
     def tasks(self) -> tuple[Task, ...]:
-        """Whether each target is a matter of classification or of regression."""
+        """Task of each target: classification or regression."""
         return tuple("classification" if names else "regression" for names in self.classes)
 
     def without_class(self, index: int) -> str:
-        """What to say of a molecule whose class must be known and is not."""
+        """Return the error message for a molecule without a class."""
         return (
-            f"column {self.target_names[0]!r} must tell the class of every molecule: row {self.rows[index]} is blank. "
+            f"column {self.target_names[0]!r} must have a class for every molecule: row {self.rows[index]} is blank. "
             "Remove such rows."
         )
 
@@ -117,15 +117,15 @@ def read(
     largest: bool = False,
     group: str | None = None,
 ) -> Molecules:
-    """The molecules of a CSV file. Rows that hold none are left out and reported, never fatal.
+    """Read the molecules of a CSV file. Rows without a valid molecule are left out and reported.
 
     Args:
         path: A table that `read_csv` reads.
-        smiles: The column of SMILES; one of `COLUMNS` otherwise.
-        target: Columns to predict; `()` for none, as in a table of new molecules.
-        task: What all targets are; derived by `interpret` from the fields of each otherwise.
-        largest: Keep only the largest component of a molecule, without its salts and solvents.
-        group: A column that says which molecules belong together, as a laboratory or a batch.
+        smiles: Column of SMILES; one of `COLUMNS` by default.
+        target: Columns to predict; `()` for a table of new molecules.
+        task: Task of all targets; by default `interpret` derives it from the fields of each.
+        largest: Keep only the largest component of a molecule, without salts and solvents.
+        group: Column with the group of each molecule, such as a laboratory or a batch.
     """
     table = read_csv(Path(path))
     column = _smiles_column(table.path, table.header) if smiles is None else smiles
@@ -133,18 +133,18 @@ def read(
     if target is None:
         known = [name for name in table.numeric() if name != column]
         raise DataError(
-            f"{table.path} needs columns to predict: set target to some of {listed(known)}, which hold numbers."
+            f"{table.path} needs columns to predict: set target to one or more of {listed(known)}, which hold numbers."
             if known
-            else f"{table.path} needs columns to predict: set target to some of {listed(table.header)}."
+            else f"{table.path} needs columns to predict: set target to one or more of {listed(table.header)}."
         )
-    names = (target,) if isinstance(target, str) else tuple(dict.fromkeys(target))  # once, if asked twice
+    names = (target,) if isinstance(target, str) else tuple(dict.fromkeys(target))  # each once
     columns = [table.column(name) for name in names]
     grouping = table.column(group) if group else None
     graphs, unread = featurise(texts, largest=largest)
-    skipped = sorted([*table.uneven, *((table.numbers[index], sentence) for index, sentence in unread)])
+    skipped = sorted([*table.uneven, *((table.numbers[index], reason) for index, reason in unread)])
     if not len(graphs):
-        found = f"row {skipped[0][0]} says: {skipped[0][1]}" if skipped else "it has no rows."
-        raise DataError(f"{table.path} must hold a molecule in its column {column!r}: {found}")
+        reason = f"in row {skipped[0][0]}, {skipped[0][1]}" if skipped else "it has no rows."
+        raise DataError(f"{table.path} must hold a molecule in its column {column!r}: {reason}")
     bad = {index for index, _ in unread}
     kept = [index for index in range(len(texts)) if index not in bad]
     rows = np.array([table.numbers[index] for index in kept], np.int64)
@@ -152,12 +152,12 @@ def read(
     for t, (name, fields) in enumerate(zip(names, columns, strict=True)):
         where = f"{table.path}, column {name!r}"
         chosen = [fields[index] for index in kept]
-        targets[:, t], found_classes = interpret(where, chosen, rows.tolist(), task=task, comma=table.comma)
-        classes.append(found_classes)
+        targets[:, t], class_names = interpret(where, chosen, rows.tolist(), task=task, comma=table.comma)
+        classes.append(class_names)
     parts = {"targets": targets.astype("<f8").tobytes(), "names": repr((names, classes)).encode()}
-    whole = digest({"graphs": graphs.digest, **{part: sha256(data) for part, data in parts.items()}})
+    total = digest({"graphs": graphs.digest, **{part: sha256(data) for part, data in parts.items()}})
     return Molecules(
-        replace(graphs, name=table.path.name.removesuffix(".gz").removesuffix(".csv"), digest=whole),
+        replace(graphs, name=table.path.name.removesuffix(".gz").removesuffix(".csv"), digest=total),
         targets,
         names,
         tuple(classes),
@@ -169,12 +169,12 @@ def read(
 
 
 def iterate(path: Path, *, smiles: str | None = None, size: int = 1024) -> Iterator[Molecules]:
-    """The new molecules of a CSV file, of which nothing is known, some rows at a time: memory is that of `size` rows.
+    """Yield the molecules of a CSV file without targets, some rows at a time: memory is that of `size` rows.
 
     Args:
         path: A table that `read_csv` reads.
-        smiles: The column of SMILES; one of `COLUMNS` otherwise.
-        size: Rows that are read together; their molecules may be none.
+        smiles: Column of SMILES; one of `COLUMNS` by default.
+        size: Number of rows to read at a time; none of them need be a molecule.
     """
     form = form_of(path)
     column = _smiles_column(path, form.header) if smiles is None else smiles
@@ -194,7 +194,7 @@ def iterate(path: Path, *, smiles: str | None = None, size: int = 1024) -> Itera
             (),
             tuple(texts[index] for index in kept),
             np.array([numbers[index] for index in kept], np.int64),
-            sorted([*uneven, *((numbers[index], sentence) for index, sentence in unread)]),
+            sorted([*uneven, *((numbers[index], reason) for index, reason in unread)]),
         )
 
 
@@ -204,27 +204,27 @@ def _smiles_column(path: Path, header: Sequence[str]) -> str:
         if name in by_name:
             return by_name[name]
     raise DataError(
-        f"{path} has no column called {', '.join(COLUMNS[:-1])} or {COLUMNS[-1]}: its first line names "
-        f"{listed(header)}. Set smiles to the one that holds the molecules."
+        f"{path} must have a column {', '.join(COLUMNS[:-1])} or {COLUMNS[-1]}: found {listed(header)}. "
+        "Set smiles to the column that holds the molecules."
     )
 
 
-# Molecules become graphs
+# Molecules to graphs
 
 
 def featurise(smiles: Sequence[str], *, largest: bool = False) -> tuple[Graphs, list[tuple[int, str]]]:
-    """Molecules as graphs in the fixed encoding, and what was skipped: its number, from 0, and a sentence.
+    """Encode molecules as graphs; return them and the molecules that were skipped, by index, with the reason.
 
-    Vertices are the atoms that RDKit keeps: hydrogens are counted by their neighbour, but for those with a role of
-    their own, as in hydrogen or with an isotope. Components of a salt stay side by side in one graph.
+    Vertices are the atoms that RDKit keeps: hydrogens are an attribute of their neighbour, except where they are atoms
+    of their own, as in molecular hydrogen or isotopes. The components of a salt are in one graph.
 
     Args:
-        smiles: One text for each molecule.
-        largest: Keep only the largest component of each molecule, the first of several.
+        smiles: SMILES of each molecule.
+        largest: Keep only the largest component of each molecule, the first of equal ones.
     """
     if isinstance(smiles, str):
-        raise DataError(f"molecules are a list of SMILES: got the text {smiles[:_SHOWN]!r} alone. Put it into a list.")
-    kinds: dict[tuple[object, ...], int] = {}  # of atoms: a dataset of thousands of molecules has some hundred
+        raise DataError(f"molecules must be a list of SMILES: got the text {smiles[:_SHOWN]!r}. Put it into a list.")
+    kinds: dict[tuple[object, ...], int] = {}  # of atoms: thousands of molecules have some hundred
     atoms: list[int] = []
     bonds: list[tuple[int, int, int]] = []
     sizes, counts, skipped = [], [], []
@@ -249,34 +249,34 @@ def featurise(smiles: Sequence[str], *, largest: bool = False) -> tuple[Graphs, 
 
 
 def parse(smiles: str, *, largest: bool = False) -> Any:
-    """RDKit's molecule of one SMILES; what is none, or has an atom of no element, is a sentence."""
+    """Return the RDKit molecule of a SMILES; raise a `DataError` if it is invalid or has an atom of no element."""
     chem = _rdkit()
     from rdkit.Chem.rdqueries import AtomNumEqualsQueryAtom
 
     if not isinstance(smiles, str):
-        raise DataError(f"a molecule must be a text: got {type(smiles).__name__}.")
+        raise DataError(f"a SMILES must be a text: got {type(smiles).__name__}.")
     words = smiles.split(maxsplit=1)
     if not words:
         raise DataError("the SMILES is empty.")
     shown = repr(smiles.strip()[:_SHOWN])
-    if len(words) > 1 and not words[1].startswith("|"):  # where an extension (CXSMILES) begins, which is not read
-        raise DataError(f"a SMILES has no spaces: found {shown}.")
+    if len(words) > 1 and not words[1].startswith("|"):  # an extension (CXSMILES), which is not read
+        raise DataError(f"a SMILES must have no spaces: found {shown}.")
     with _silence():
         try:
             molecule = chem.MolFromSmiles(words[0]) if words[0].isascii() else None
-        except RuntimeError:  # a check within RDKit that fails
+        except RuntimeError:  # an internal check of RDKit
             raise DataError(f"{shown} is not a molecule that RDKit can read.") from None
         if molecule is None:
             raise DataError(f"{shown} is not a molecule that RDKit can read{_reason(words[0])}.")
         if largest and (components := chem.GetMolFrags(molecule, asMols=True)):
             molecule = max(components, key=lambda component: component.GetNumAtoms())
     if not molecule.GetNumAtoms() or len(molecule.GetAtomsMatchingQuery(AtomNumEqualsQueryAtom(0))):
-        raise DataError(f"a molecule must have atoms of known elements: found a wildcard or none in {shown}.")
+        raise DataError(f"a molecule must have atoms, all of known elements: found none or a wildcard in {shown}.")
     return molecule
 
 
 def _reason(smiles: str) -> str:
-    """What RDKit says of the chemistry of a SMILES whose grammar is right, in parentheses."""
+    """Return RDKit's objection to the chemistry of a SMILES that it can parse, in parentheses."""
     chem = _rdkit()
     molecule = chem.MolFromSmiles(smiles, sanitize=False) if smiles.isascii() else None
     problems = chem.DetectChemistryProblems(molecule) if molecule is not None else ()
@@ -284,22 +284,22 @@ def _reason(smiles: str) -> str:
 
 
 def _rank(molecule: Any) -> None:
-    """Label centres R or S and double bonds E or Z; none of them where the branches to compare are too many."""
+    """Label centres R or S and double bonds E or Z; none of them if there are too many branches to compare."""
     from rdkit.Chem.rdCIPLabeler import AssignCIPLabels
 
     def clear() -> None:
         for part in (*molecule.GetAtoms(), *molecule.GetBonds()):
             part.ClearProp("_CIPCode")
 
-    clear()  # of the labels that RDKit gives by older rules while it reads
+    clear()  # the labels that RDKit assigns by older rules while parsing
     try:
         AssignCIPLabels(molecule, maxRecursiveIterations=_MOST_COMPARISONS)
     except RuntimeError:
-        clear()  # which parts have a label by now depends on their order
+        clear()  # which parts are labelled by now depends on their order
 
 
 def _atom(atom: Any, stereo: bool) -> tuple[object, ...]:
-    """Element, the choices of `_CHOICES`, aromatic, in a ring."""
+    """Return element, the choices of `_CHOICES`, aromatic, in a ring."""
     centre = stereo and atom.GetChiralTag().name != "CHI_UNSPECIFIED"
     return (
         atom.GetAtomicNum(),
@@ -314,7 +314,7 @@ def _atom(atom: Any, stereo: bool) -> tuple[object, ...]:
 
 
 def _bond(bond: Any, stereo: bool) -> tuple[int, int, int]:
-    """Its ends and its kind."""
+    """Return the ends and the kind of a bond."""
     name, kind = bond.GetBondType().name, _OTHER
     if name == "AROMATIC":
         kind = _AROMATIC
@@ -336,7 +336,7 @@ def _packed(
     sizes: list[int],
     counts: list[int],
 ) -> Graphs:
-    """Graphs of these sizes, with both directions of each bond, sorted by target and then by source."""
+    """Pack graphs of these sizes, with both directions of each bond, sorted by target and then by source."""
     attributes = np.array([_attributes(kind) for kind in kinds], np.float32).reshape(-1, len(ATTRIBUTES))
     elements = np.array([ELEMENTS.index(kind[0]) if kind[0] in ELEMENTS else 0 for kind in kinds], np.int64)
     one, two, kind = np.array(bonds, np.int64).reshape(-1, 3).T
@@ -388,7 +388,7 @@ def _rdkit() -> Any:
 
 
 def _silence() -> Any:
-    """A context in which RDKit writes nothing to the terminal."""
+    """Return a context in which RDKit writes nothing to the terminal."""
     _rdkit()
     from rdkit.rdBase import BlockLogs
 

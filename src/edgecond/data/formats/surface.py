@@ -19,7 +19,7 @@ class Sample:
     w: Float[np.ndarray, "n 1"]
 
     def of(self, values: Float[np.ndarray, "v k"]) -> Float[np.ndarray, "n k"]:
-        """What the vertices have, at the points."""
+        """Interpolate values of the vertices at the points."""
         a, b, c = (values[self.corners[:, corner]] for corner in range(3))
         return a + self.u * (b - a) + self.w * (c - a)
 
@@ -27,7 +27,7 @@ class Sample:
 def draw(
     vertices: Float[np.ndarray, "v 3"], triangles: Int[np.ndarray, "f 3"], count: int, generator: np.random.Generator
 ) -> Sample:
-    """Draw a triangle by its area, then a point of it, `count` times."""
+    """Draw a triangle with probability proportional to its area, then a point of it, `count` times."""
     area = areas(vertices, triangles)
     if not area.sum() > 0:
         raise DataError(f"a mesh needs faces with an area to sample points from: {len(triangles)} faces have none.")
@@ -38,7 +38,7 @@ def draw(
 
 
 def areas(vertices: Float[np.ndarray, "v 3"], triangles: Int[np.ndarray, "f 3"]) -> Float[np.ndarray, " f"]:
-    """Of each triangle: half the parallelogram of two sides."""
+    """Return the area of each triangle: half the parallelogram of two sides."""
     a, b, c = (vertices[triangles[:, corner]] for corner in range(3))
     return np.linalg.norm(np.cross(b - a, c - a), axis=1) / 2
 
@@ -46,5 +46,5 @@ def areas(vertices: Float[np.ndarray, "v 3"], triangles: Int[np.ndarray, "f 3"])
 def sample_surface(
     vertices: Float[np.ndarray, "v 3"], triangles: Int[np.ndarray, "f 3"], count: int, generator: np.random.Generator
 ) -> Float[np.ndarray, "n 3"]:
-    """Points spread evenly over a mesh."""
+    """Sample points evenly over a mesh."""
     return draw(vertices, triangles, count, generator).of(vertices)

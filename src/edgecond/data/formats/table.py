@@ -1,4 +1,4 @@
-"""What a file holds, before it is a cloud: named columns of numbers, and the triangles between its rows."""
+"""The contents of a point file: named columns of numbers, and triangles between the rows."""
 
 from __future__ import annotations
 
@@ -16,48 +16,56 @@ _SHORT = {"r": "red", "g": "green", "b": "blue", "i": "intensity"}
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Columns of a number per point, or per vertex of the triangles; some are `asked` for by name, or are not seen."""
+    """Columns with a number per point, or per vertex of the triangles.
+
+    Attributes:
+        columns: Columns by name.
+        triangles: Rows of the three corners of each triangle, numbered from 0.
+        on_request: Columns that are used only if they are requested by name.
+        holes: A point whose position has a NaN was not measured, and is left out.
+    """
 
     columns: dict[str, np.ndarray]
     triangles: Triangles = field(default_factory=lambda: np.empty((0, 3), np.int64))
-    asked: dict[str, np.ndarray] = field(default_factory=dict)
+    on_request: dict[str, np.ndarray] = field(default_factory=dict)
+    holes: bool = False
 
 
 def named(pairs: Iterable[tuple[str, np.ndarray]]) -> dict[str, np.ndarray]:
-    """Columns by their usual names."""
+    """Return columns by their usual names."""
     columns: dict[str, np.ndarray] = {}
     for title, column in pairs:
         name = usual(title)
         if name in columns:
-            raise ValueError(f"its columns must have different names, and two are called {name!r}")
+            raise ValueError(f"its columns must have different names: two are called {name!r}")
         columns[name] = column
     return columns
 
 
 def usual(title: str) -> str:
-    """The usual name of a column: `R`, `diffuse_red` and `scalar_Red` are all `red`."""
+    """Return the usual name of a column: `R`, `diffuse_red` and `scalar_Red` all give `red`."""
     name = title.strip(" \t\"'").casefold().removeprefix("scalar_").removeprefix("diffuse_")
     return _SHORT.get(name, name)
 
 
 def unnamed(rows: np.ndarray) -> dict[str, np.ndarray]:
-    """The columns of a matrix: x, y, z, and others called by their number."""
+    """Return the columns of a matrix as x, y and z, and others named by their number."""
     if rows.ndim != 2 or rows.shape[1] < 3:
-        raise ValueError(f"it must have columns x, y, z and perhaps others, and is of shape {rows.shape}")
+        raise ValueError(f"it must have columns x, y, z and perhaps others: found the shape {rows.shape}")
     return {"xyz"[k] if k < 3 else f"column {k + 1}": rows[:, k] for k in range(rows.shape[1])}
 
 
 def lines(data: bytes, before: int = 0) -> dict[int, str]:
-    """The lines that are not blank by their numbers, with some more lines before them."""
+    """Return the lines that are not blank by their numbers; `before` lines precede them."""
     rows = enumerate(data.splitlines(), before + 1)
     return {line: row.decode("latin-1") for line, row in rows if not row.isspace() and row}
 
 
 def numbers(rows: Mapping[int, str]) -> Float[np.ndarray, "n k"]:
-    """Lines of numbers with blanks between, as many in each; at least one line, and each with its number."""
+    """Parse lines of numbers separated by blanks, by the number of the line; all have the same count."""
     for line, row in rows.items():
         if not row.strip():
-            raise ValueError(f"line {line} must hold numbers, and holds none")
+            raise ValueError(f"line {line} must hold numbers: found none")
     try:
         return np.loadtxt(list(rows.values()), np.float64, comments=None, ndmin=2)
     except ValueError:
@@ -66,9 +74,9 @@ def numbers(rows: Mapping[int, str]) -> Float[np.ndarray, "n k"]:
             words = row.split()
             for word in words:
                 if not is_number(word):
-                    raise ValueError(f"line {line} must hold numbers, and holds {word[:20]!r}") from None
+                    raise ValueError(f"line {line} must hold numbers: found {word[:20]!r}") from None
             if len(words) != width:
-                raise ValueError(f"line {line} must hold {width} numbers, and holds {len(words)}") from None
+                raise ValueError(f"line {line} must hold {width} numbers: found {len(words)}") from None
         raise
 
 
@@ -81,10 +89,10 @@ def is_number(word: str | bytes, kind: type = float) -> bool:
 
 
 def fans(polygons: Sequence[Sequence[int]] | Shaped[np.ndarray, "f c"]) -> Triangles:
-    """Polygons cut into triangles, each a fan around its first corner."""
+    """Cut polygons into triangles, each a fan around its first corner."""
     if isinstance(polygons, np.ndarray) and polygons.ndim == 2:
         if not (np.abs(polygons) <= 2**53).all() or (polygons % 1).any():
-            raise ValueError("the corners of its faces must be whole numbers, and are not")
+            raise ValueError("the corners of its faces must be whole numbers")
         k = np.arange(1, max(polygons.shape[1] - 1, 1))
         return polygons[:, np.stack([0 * k, k, k + 1], 1)].reshape(-1, 3).astype(np.int64)
     triangles = [(corners[0], *pair) for corners in polygons for pair in pairwise(corners[1:])]

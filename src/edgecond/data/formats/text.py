@@ -1,19 +1,20 @@
-"""Points as lines of text: .xyz, .txt, .csv and .pts, a point per line."""
+"""Points as lines of text: .xyz, .txt, .csv and .pts, one point per line."""
 
 from __future__ import annotations
 
 import re
 
-from edgecond.data.formats.table import is_number, named, numbers, Table, unnamed
+from edgecond.data.formats.axes import AXES, recognized
+from edgecond.data.formats.table import is_number, named, numbers, Table, unnamed, usual
 
 _COUNTED = {4: "x y z intensity", 6: "x y z red green blue", 7: "x y z intensity red green blue"}  # the usual .pts
 
 
 def read(data: bytes) -> Table:
-    """Numbers with blanks, commas or semicolons between them; among semicolons, a comma is a decimal point.
+    """Read numbers separated by blanks, commas or semicolons; between semicolons, a comma is a decimal point.
 
-    What follows `#` or `//` is a comment. The first line, or a comment before the points, may name the columns, x, y
-    and z among them. A first line with a single whole number counts the points, as in .pts.
+    The rest of a line after `#` or `//` is a comment. The first line may name the columns; so may a comment before the
+    points, if it has x, y and z. A first line with a single whole number is the number of points, as in .pts.
     """
     titles: list[str] = []
     rows: dict[int, str] = {}  # by the number of the line
@@ -21,22 +22,19 @@ def read(data: bytes) -> Table:
         row, _, comment = text.replace("//", "#").partition("#")
         if row.strip():
             rows[line] = row.strip()
-        elif not rows:
-            titles = _titles(comment) or titles
+        elif not rows and _has_axes(fields := _fields(comment)):
+            titles = fields
     first = next(iter(rows), 0)
-    if rows and (header := _titles(rows[first])):
+    if rows and _is_header(header := _fields(rows[first])):
         titles = header
         del rows[first]
     elif rows and not all(map(is_number, _blanks(rows[first]).split()[:1])):
-        raise ValueError(
-            f"line {first} must hold numbers, or the names of the columns with x, y and z among them, "
-            f"and holds {rows[first][:40]!r}"
-        )
+        raise ValueError(f"line {first} must hold numbers or the names of the columns: found {rows[first][:40]!r}")
     counted = len(rows) > 1 and first in rows and rows[first].isdecimal()
     if counted and (count := int(rows.pop(first))) != len(rows):
-        raise ValueError(f"it must hold the {count} points that line {first} announces, and holds {len(rows)}")
+        raise ValueError(f"line {first} announces {count} points: found {len(rows)}")
     if not rows:
-        raise ValueError("it must hold at least one point, and is an empty cloud")
+        raise ValueError("it must hold at least one point: it is empty")
     points = numbers({line: _blanks(row) for line, row in rows.items()})
     if counted and not titles:
         titles = _COUNTED.get(points.shape[1], "").split()
@@ -44,7 +42,7 @@ def read(data: bytes) -> Table:
         return Table(unnamed(points))
     if len(titles) != points.shape[1]:
         raise ValueError(
-            f"line {next(iter(rows))} must hold a number for each of {', '.join(titles)}, and holds {points.shape[1]}"
+            f"line {next(iter(rows))} must hold a number for each of {', '.join(titles)}: found {points.shape[1]}"
         )
     return Table(named(zip(titles, points.T, strict=True)))
 
@@ -53,16 +51,23 @@ def _decoded(data: bytes) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise ValueError(f"it must be text in UTF-8, and its byte {error.start} is {data[error.start]:#04x}") from None
+        raise ValueError(f"it must be text in UTF-8: byte {error.start} is {data[error.start]:#04x}") from None
 
 
-def _titles(text: str) -> list[str]:
-    """The names of columns, if this is a list of such."""
+def _fields(text: str) -> list[str]:
     parts = re.split("[,;\t]", text) if re.search("[,;\t]", text) else text.split()
-    names = [part.strip(" \"'") for part in parts]
-    return names if {"x", "y", "z"} <= {name.casefold() for name in names} else []
+    return [part.strip(" \"'") for part in parts]
+
+
+def _has_axes(titles: list[str]) -> bool:
+    names = {usual(title) for title in titles}
+    return set(AXES) <= names or bool(recognized(names))
+
+
+def _is_header(titles: list[str]) -> bool:
+    return _has_axes(titles) or (len(titles) >= len(AXES) and not any(map(is_number, titles)))
 
 
 def _blanks(row: str) -> str:
-    """The row with blanks between its numbers."""
+    """Return the row with blanks between its numbers."""
     return row.replace(",", ".").replace(";", " ") if ";" in row else row.replace(",", " ")

@@ -1,6 +1,6 @@
 """Labelled graphs in the format of TU Dortmund: NCI1, NCI109, MUTAG, ENZYMES, D&D and others (Section 4.3).
 
-A dataset NAME is a folder or a zip file of texts with one line per row, vertices and graphs numbered from 1:
+A dataset NAME is a folder or a zip file of text files; vertices and graphs are numbered from 1:
 
 | file | a line is |
 |---|---|
@@ -24,7 +24,7 @@ from numpy import ndarray as Array
 
 from edgecond.data.archives import is_archive, read_archive
 from edgecond.data.graphs import Graphs
-from edgecond.errors import DataError, hint
+from edgecond.errors import DataError, did_you_mean
 from edgecond.files import data_directory, digest, reading, sha256
 
 _PARTS = (
@@ -40,12 +40,12 @@ _PARTS = (
 _REQUIRED = _PARTS[:3]
 
 
-# Datasets by name
+# Datasets of the paper
 
 
 @dataclass(frozen=True)
 class Release:
-    """A dataset of Table 3, the file that holds it, and how many of everything must be in it."""
+    """A dataset of Table 3: the name of its file and the counts that it must have."""
 
     file: str
     graphs: int
@@ -64,54 +64,55 @@ RELEASES = {
 }
 """The five datasets of the paper; `mutag` has TU's four bond types, `mutag11` the 11 labels that Table 3 counts.
 
-Those 11 are a function of the two atoms and of the order in which they are stored: they tell no bond from another.
+Those 11 are a function of the two atoms and of the order in which they are stored: they do not distinguish bonds.
 `mutag11` holds the molecules of `mutag` in another order. TU's own NCI1 and NCI109 have no edge labels; the files
 must be those with the labels of Shervashidze et al. (1 single, 2 double, 3 triple bond).
 """
 
 
 def load(name: str) -> Graphs:
-    """A dataset of `RELEASES` from the folder or zip file in `EDGECOND_DATA/tu`, with the counts of Table 3.
+    """Load a dataset of `RELEASES` from the folder or zip file in `EDGECOND_DATA/tu`, with the counts of Table 3.
 
-    The last two are remembered as long as their files stay as they are: the folds of a dataset share one copy.
+    The last two are cached until their files change: the folds of a dataset share one copy.
     """
     path = place_of(name)
     if not path.exists():
         raise DataError(
-            f"{name} needs {path}, or a folder {path.stem} beside it, and neither is there. "
+            f"{name} needs {path}, or a folder {path.stem} beside it: neither exists. "
             f"Run `edgecond fetch {name}`, or set EDGECOND_DATA to the directory that holds your copy in tu."
         )
     with reading(path):
         states = [file.stat() for file in (path, *(sorted(path.iterdir()) if path.is_dir() else ()))]
-    return _remembered(name, path, tuple((state.st_mtime_ns, state.st_size) for state in states))
+    return _cached(name, path, tuple((state.st_mtime_ns, state.st_size) for state in states))
 
 
 @lru_cache(maxsize=2)
-def _remembered(name: str, path: Path, state: tuple[tuple[int, int], ...]) -> Graphs:
+def _cached(name: str, path: Path, state: tuple[tuple[int, int], ...]) -> Graphs:
     return read_release(name, path)
 
 
 def place_of(name: str) -> Path:
-    """The folder of a dataset in `EDGECOND_DATA/tu` or, if there is none, its zip file, which need not be there."""
+    """Return the folder of a dataset in `EDGECOND_DATA/tu` or, if there is none, its zip file, which need not exist."""
     path = data_directory() / "tu" / release_of(name).file
     return path if path.is_dir() else path.with_suffix(".zip")
 
 
 def read_release(name: str, path: Path) -> Graphs:
-    """The dataset of this name from a folder or zip file that must have the counts of Table 3."""
+    """Read the dataset of this name from a folder or zip file, which must have the counts of Table 3."""
     release, graphs = release_of(name), read(path)
-    found = Release(release.file, len(graphs), len(graphs.classes), len(graphs.vertex_values), len(graphs.edge_values))
-    if found != release:
-        plain = release.edge_labels and not found.edge_labels
+    counts = (len(graphs), len(graphs.classes), len(graphs.vertex_values), len(graphs.edge_values))
+    actual = Release(release.file, *counts)
+    if actual != release:
+        plain = release.edge_labels and not actual.edge_labels
         why = f" TU's own release lacks the edge labels: remove it and run `edgecond fetch {name}`." if plain else ""
-        raise DataError(f"{path} must hold {_counts(release)}: found {_counts(found)}.{why}")
+        raise DataError(f"{path} must hold {_counts(release)}: found {_counts(actual)}.{why}")
     return replace(graphs, name=name)
 
 
 def release_of(name: str) -> Release:
-    """The release that a name stands for."""
+    """Return the release of this name."""
     if name not in RELEASES:
-        raise DataError(f"there is no dataset of graphs {name!r}: {hint(name, RELEASES)}")
+        raise DataError(f"there is no dataset of graphs {name!r}.{did_you_mean(name, RELEASES)}")
     return RELEASES[name]
 
 
@@ -126,17 +127,17 @@ def _counts(release: Release) -> str:
 
 
 def read(path: Path, *, classes: bool = True) -> Graphs:
-    """All graphs of a folder or zip file in the TU format.
+    """Read all graphs of a folder or zip file in the TU format.
 
-    The files must agree with each other: vertices grouped by graph and graphs numbered in order, none of them empty;
-    edges within a graph, in both directions (a list that was cut short rarely is); one line per vertex, edge or graph
-    in the other files; at least two classes. Self-loops and lines of `NAME_A.txt` that occur twice are in none of the
-    paper's datasets. Elsewhere self-loops are left out, since the network has self-connections with a label of their
-    own, and an edge listed twice counts once if its label and attributes agree, or is refused.
+    The files must be consistent: vertices are grouped by graph; graphs are numbered in order and not empty; edges join
+    vertices of one graph and are listed in both directions (a file that was cut short rarely has them); the other files
+    have one line per vertex, edge or graph; there are at least two classes. Self-loops and repeated lines of
+    `NAME_A.txt` do not occur in the paper's datasets. Elsewhere self-loops are removed, since the network adds
+    self-connections with a label of their own, and a repeated edge counts once if its labels and attributes agree.
 
     Args:
         path: The folder or zip file.
-        classes: Read the classes; those of new graphs are not known, and their file need not be there.
+        classes: Read the classes; new graphs have none, and their file need not exist.
     """
     name, files = _files(path, _REQUIRED if classes else _REQUIRED[:2])
     where = {part: path / f"{name}_{part}.txt" if path.is_dir() else f"{path}, {name}_{part}.txt" for part in _PARTS}
@@ -144,18 +145,16 @@ def read(path: Path, *, classes: bool = True) -> Graphs:
     def table(part: str, kind: type, rows: int | None = None, of: str = "", columns: int | None = 1) -> Array:
         if part not in files:
             return np.zeros((rows or 0, 0), kind)
-        found = read_table(where[part], files[part], kind, columns)
-        if rows is not None and len(found) != rows:
-            raise DataError(
-                f"{where[part]} must have a line for each of the {rows} {of}: it ends after line {len(found)}."
-            )
-        return found
+        values = read_table(where[part], files[part], kind, columns)
+        if rows is not None and len(values) != rows:
+            raise DataError(f"{where[part]} must have a line for each of the {rows} {of}: found {len(values)} lines.")
+        return values
 
     def categories(part: str, rows: int, of: str) -> tuple[Int[Array, " rows"], Int[Array, " u"]]:
-        found = table(part, np.int64, rows, of)
-        if not found.size:
+        labels = table(part, np.int64, rows, of)
+        if not labels.size:
             return np.zeros(rows, np.int64), np.zeros(0, np.int64)
-        values, index = np.unique(found[:, 0], return_inverse=True)
+        values, index = np.unique(labels[:, 0], return_inverse=True)
         return index.astype(np.int64), values
 
     vertex_pointer = _vertex_pointer(where["graph_indicator"], table("graph_indicator", np.int64)[:, 0])
@@ -196,16 +195,16 @@ def read(path: Path, *, classes: bool = True) -> Graphs:
 
 
 def _digest(arrays: dict[str, Array]) -> str:
-    """Of the numbers, not of the text: files packed anew, or with their edges in another order, are the same data."""
+    """Return the digest of the numbers, which does not depend on the archive or on the order of the edges."""
     return digest(
         {name: sha256(array.astype(array.dtype.newbyteorder("<")).tobytes()) for name, array in arrays.items()}
     )
 
 
 def _files(path: Path, required: Sequence[str]) -> tuple[str, dict[str, bytes]]:
-    """The name of the dataset, and the contents of its files by what follows the name."""
+    """Return the name of the dataset, and the contents of its files by the part of their name after it."""
     if not path.exists():
-        raise DataError(f"{path} must be a folder or a zip file in the TU format: there is nothing.")
+        raise DataError(f"{path} must be a folder or a zip file in the TU format: it does not exist.")
     if path.is_file() and not is_archive(path):
         raise DataError(f"{path} must be a folder or a zip file in the TU format: it is neither.")
     texts: list[tuple[str, bytes | Path]]
@@ -213,7 +212,7 @@ def _files(path: Path, required: Sequence[str]) -> tuple[str, dict[str, bytes]]:
         with reading(path):
             texts = [(file.name, file) for file in sorted(path.iterdir()) if _is_part(file.name)]
     else:
-        # All files are read, for their sums: a part whose name was damaged would pass for absent.
+        # Read all files to verify their checksums: a file whose name is damaged would seem absent.
         texts = [(PurePosixPath(name).name, data) for name, data in read_archive(path).items() if _is_part(name)]
     names = [name.removesuffix("_A.txt") for name, _ in texts if name.endswith("_A.txt")]
     by_name = dict(texts)
@@ -228,7 +227,7 @@ def _files(path: Path, required: Sequence[str]) -> tuple[str, dict[str, bytes]]:
         if data is not None:
             files[part] = data
         elif part in required:
-            raise DataError(f"{path} must hold {names[0]}_{part}.txt, which is not there.")
+            raise DataError(f"{path} must hold {names[0]}_{part}.txt, which is missing.")
     return names[0], files
 
 
@@ -238,15 +237,15 @@ def _is_part(name: str) -> bool:
 
 
 def read_table(where: object, data: bytes, kind: type, columns: int | None) -> Array:
-    """The numbers of a text; `columns` of them per line, or as many as in the first."""
+    """Parse lines with `columns` numbers each, or as many as the first line has."""
     lines = data.rstrip().replace(b"\r\n", b"\n").decode("ascii", "replace").split("\n")
     if lines == [""]:
         raise DataError(f"{where} must hold at least one line: it is empty.")
     columns = columns or lines[0].count(",") + 1
-    found = _numbers(lines, kind, columns)
-    if found is not None:
-        return found
-    low, high = 0, len(lines)  # the first line that is no row of numbers is among these
+    numbers = _numbers(lines, kind, columns)
+    if numbers is not None:
+        return numbers
+    low, high = 0, len(lines)  # search for the first line that is not a row of numbers
     while high - low > 1:
         middle = (low + high) // 2
         if _numbers(lines[low:middle], kind, columns) is None:
@@ -254,13 +253,13 @@ def read_table(where: object, data: bytes, kind: type, columns: int | None) -> A
         else:
             low = middle
     what = "whole number" if kind is np.int64 else "finite number"
-    must = f"one {what}" if columns == 1 else f"{columns} {what}s with commas between them"
+    must = f"one {what}" if columns == 1 else f"{columns} {what}s separated by commas"
     raise DataError(f"{where}, line {low + 1} must hold {must}: found {lines[low][:60]!r}.")
 
 
 def _numbers(lines: list[str], kind: type, columns: int) -> Array | None:
     if not all(map(str.strip, lines)):
-        return None  # NumPy would pass over blank lines
+        return None  # NumPy would skip blank lines
     try:
         rows: Array = np.loadtxt(lines, kind, delimiter=",", comments=None, ndmin=2)
     except ValueError:
@@ -269,18 +268,18 @@ def _numbers(lines: list[str], kind: type, columns: int) -> Array | None:
 
 
 def _vertex_pointer(where: object, indicator: Int[Array, " n"]) -> Int[Array, " graphs+1"]:
-    """Where the vertices of each graph begin; graphs are numbered 1, 2, 3 and so on, and have vertices."""
+    """Return the first vertex of each graph; graphs must be numbered 1, 2, 3 and so on, and not be empty."""
     before = np.append(0, indicator[:-1])
-    # Compared, not subtracted: a difference of any two numbers need not be one.
+    # Compare rather than subtract: the difference of two numbers may overflow.
     begins = indicator != before
     bad = np.flatnonzero(begins & (indicator != before + 1))
     if len(bad):
         line, now, last = bad[0] + 1, indicator[bad[0]], before[bad[0]]
         if not last:
             raise DataError(f"{where}, line 1 must begin with graph 1: found {now}.")
-        why = f"graph {last + 1} would be empty" if now > last else "the vertices of a graph stand together"
+        why = f"graph {last + 1} would be empty" if now > last else "the vertices of a graph must be listed together"
         raise DataError(
-            f"{where}, line {line} must go on with graph {last} or begin graph {last + 1}: found {now}, but {why}."
+            f"{where}, line {line} must continue graph {last} or begin graph {last + 1}: found {now}, but {why}."
         )
     if not begins[0]:
         raise DataError(f"{where}, line 1 must begin with graph 1: found {indicator[0]}.")
@@ -306,7 +305,7 @@ def _check_ends(where: object, lines: Int[Array, "m 2"], membership: Int[Array, 
 def _order(
     where: object, lines: Int[Array, "m 2"], n: int, labels: Int[Array, " m"], attributes: Float[Array, "m b"]
 ) -> Int[Array, " kept"]:
-    """The lines that are edges of their own, sorted by target and then by source."""
+    """Return the lines without repetitions and self-loops, sorted by target and then by source."""
     source, target = lines.T
     key, back = target * (n + 1) + source, source * (n + 1) + target
     order = np.argsort(key, kind="stable")
@@ -325,7 +324,7 @@ def _order(
         line = np.flatnonzero(~np.isin(back, key))[0]
         raise DataError(
             f"{where}, line {line + 1} must have its reverse, as every edge is listed in both directions: "
-            f"found {source[line]}, {target[line]} and nowhere {target[line]}, {source[line]}. "
+            f"found {source[line]}, {target[line]}, but not {target[line]}, {source[line]}. "
             "The file may be cut short."
         )
     return order[source[order] != target[order]]

@@ -13,9 +13,9 @@ from jaxtyping import Int
 from numpy.typing import NDArray
 from torch import Tensor
 
-from edgecond.data.datasets.splits import stratified_folds
 from edgecond.data.kinds.pictures import Description, FilterLabels, LevelsPicture
 from edgecond.data.preparation import no_progress, Preparation, Progress, SampleSettings
+from edgecond.data.splits import stratified_folds
 from edgecond.errors import DataError
 
 Rows = list[Any]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, ClassVar
@@ -52,8 +52,8 @@ class Clouds(Kind):
 
     def read(self, path: Path, options: ReadOptions) -> UserData:
         if options.vertices is not None:
-            return self._read_points(path, options.vertices)
-        contents = folder.read(path, meshes=self.from_meshes)
+            return self._read_points(path, options.vertices, options)
+        contents = folder.read(path, meshes=self.from_meshes, columns=options.columns or None, up=options.up)
         examples = contents.examples
         number = len(examples.classes)
         notes = (
@@ -61,12 +61,12 @@ class Clouds(Kind):
             self._signal(contents.columns),
             *skipped([sentence for _, sentence in contents.skipped]),
         )
-        kept = {"columns": list(contents.columns)}
+        kept = _kept(contents.columns, options)
         return UserData(_name(path), examples, (examples.classes,), False, DATASET, kept, notes)
 
-    def _read_points(self, path: Path, column: str) -> UserData:
+    def _read_points(self, path: Path, column: str, options: ReadOptions) -> UserData:
         """Read clouds whose points have targets."""
-        contents = segmented.read(path, column)
+        contents = segmented.read(path, column, columns=options.columns or None, up=options.up)
         examples = contents.examples
         notes = (
             f"{len(examples)} clouds of {len(examples.ys):,} points in {len(examples.classes)} classes: "
@@ -74,7 +74,7 @@ class Clouds(Kind):
             self._signal(contents.columns),
             *skipped([sentence for _, sentence in contents.skipped]),
         )
-        kept = {"columns": list(contents.columns)}
+        kept = _kept(contents.columns, options)
         return UserData(_name(path), examples, (examples.classes,), True, DATASET, kept, notes)
 
     def split(
@@ -122,9 +122,7 @@ class Clouds(Kind):
         return CloudPreparation.fit(settings, examples, meshes=self.from_meshes)
 
     def restore(self, settings: SampleSettings, tensors: Mapping[str, Tensor]) -> CloudPreparation:
-        columns = settings.options.get("columns", ())
-        if not isinstance(columns, list | tuple) or not all(isinstance(name, str) for name in columns):
-            raise ValueError("the columns of the signal must be a list of names.")
+        _check_options(settings.options)
         return CloudPreparation.restore(settings, tensors, meshes=self.from_meshes)
 
     def views(self, settings: SampleSettings) -> int:
@@ -165,7 +163,7 @@ class Clouds(Kind):
         sampling: dict[str, Any] = {"count": None} if learned.per_vertex else {}
         options = learned.settings.options
         if learned.dataset == DATASET:
-            return to_cloud(read_points(path, **sampling), options.get("columns", ()), path)
+            return to_cloud(read_points(path, **sampling, **layout_of(options)), options.get("columns", ()), path)
         return datasets.adapt(learned.dataset, read_cloud(path, learned.d0, **sampling), options)
 
     # Rows in memory
@@ -195,7 +193,8 @@ class Clouds(Kind):
         if about is not None:
             return CloudReader(tuple(about["columns"]), about["width"])
         unnamed = [f"column {4 + k}" for k in range(learned.d0)]
-        return CloudReader(tuple(learned.settings.options.get("columns", unnamed)))
+        options = learned.settings.options
+        return CloudReader(tuple(options.get("columns", unnamed)), layout=layout_of(options))
 
     # Descriptions
 
@@ -221,15 +220,17 @@ class CloudReader:
 
     Attributes:
         columns: Names of the columns of the signal; none for a signal of 1 everywhere.
-        width: Number of columns that arrays must have, x, y and z among them; none if files were learned.
+        width: Number of columns that arrays must have, x, y and z among them; none if the model was trained on files.
+        layout: How the columns of files are named and which axis points up; see `read_points`.
     """
 
     columns: tuple[str, ...]
     width: int | None = None
+    layout: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def about(self) -> dict[str, Any]:
-        return asdict(self)
+        return {"columns": list(self.columns), "width": self.width}
 
     def examples(self, rows: Rows, ys: NDArray[Any], names: Sequence[str]) -> Examples:
         return labelled(self._clouds(rows), torch.from_numpy(ys), names)
@@ -240,7 +241,7 @@ class CloudReader:
     def _clouds(self, rows: Rows) -> list[Cloud]:
         clouds = []
         for number, row in enumerate(rows):
-            points, width = _points(row, number), self.width or 3 + len(self.columns)
+            points, width = _points(row, number, self.layout), self.width or 3 + len(self.columns)
             if not isinstance(row, PathLike) and 3 + len(points.names) != width:
                 raise DataError(
                     f"row {number} of X must have {width} columns, as in training: it has {3 + len(points.names)}."
@@ -249,6 +250,29 @@ class CloudReader:
                 points = replace(points, names=self.columns)  # columns of arrays are those of the files, in their order
             clouds.append(to_cloud(points, self.columns, _source(row, number)))
         return clouds
+
+
+def layout_of(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return how the columns of files are named and which axis points up, from the options that a model keeps."""
+    return {"columns": options.get("column_names"), "up": options.get("up", "z")}
+
+
+def _kept(columns: Sequence[str], options: ReadOptions) -> dict[str, Any]:
+    """The options that recipes and model files keep, to read other files alike."""
+    kept: dict[str, Any] = {"columns": list(columns)}
+    if options.columns:
+        kept["column_names"] = dict(options.columns)
+    return kept | ({"up": options.up} if options.up != "z" else {})
+
+
+def _check_options(options: Mapping[str, Any]) -> None:
+    columns, names = options.get("columns", ()), options.get("column_names", {})
+    if not isinstance(columns, list | tuple) or not all(isinstance(name, str) for name in columns):
+        raise ValueError("the columns of the signal must be a list of names.")
+    if not isinstance(names, dict) or not all(isinstance(name, str) for name in (*names, *names.values())):
+        raise ValueError("the names of columns in files must be a table of names.")
+    if options.get("up", "z") not in ("x", "y", "z"):
+        raise ValueError(f"the axis that points up must be x, y or z: got {options['up']!r}.")
 
 
 def unlabelled(clouds: Sequence[Cloud]) -> Examples:
@@ -276,9 +300,9 @@ def _is_table(row: Any) -> bool:
     return getattr(row, "ndim", None) == 2 and hasattr(row, "__array__")
 
 
-def _points(row: Any, number: int) -> Points:
+def _points(row: Any, number: int, layout: Mapping[str, Any] | None = None) -> Points:
     if isinstance(row, PathLike):
-        return read_points(Path(row))
+        return read_points(Path(row), **(layout or {}))
     if isinstance(row, Cloud):
         row = torch.cat([row.positions, row.signal], dim=1)
     if isinstance(row, Tensor):

@@ -253,7 +253,7 @@ def _read_alike(path: Path, expected: Graphs, report: Report) -> tuple[Graphs, N
     if path.suffix.lower() == TENSORS:
         graphs = batch.read(path, like=expected).graphs
         return graphs, np.arange(len(graphs))
-    graphs, numbers, unknown = tu.read(path, classes=False).in_terms_of(expected)
+    graphs, numbers, unknown = tu.read(path, classes=False).relabelled(expected)
     for number, sentence in unknown:
         report(f"{path}, graph {number + 1}: {sentence}")
     return graphs, numbers

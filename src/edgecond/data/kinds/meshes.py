@@ -10,7 +10,7 @@ from edgecond.data import folder
 from edgecond.data.examples import Examples, PointExamples
 from edgecond.data.formats import read_surface
 from edgecond.data.kinds.base import Learned, ReadOptions, Rows
-from edgecond.data.kinds.clouds import CloudReader, Clouds
+from edgecond.data.kinds.clouds import CloudReader, Clouds, layout_of
 from edgecond.data.points import to_mesh
 from edgecond.errors import DataError
 from edgecond.graph import Cloud
@@ -42,7 +42,8 @@ class Meshes(Clouds):
         return folder.surface_spacing(examples.clouds)
 
     def read_file(self, path: Path, learned: Learned) -> Cloud:
-        return to_mesh(read_surface(path), learned.settings.options.get("columns", ()), path)
+        options = learned.settings.options
+        return to_mesh(read_surface(path, **layout_of(options)), options.get("columns", ()), path)
 
     def accepts(self, row: Any) -> bool:
         return False

@@ -1,4 +1,4 @@
-"""Pyramids of ever coarser graphs: here from point clouds, by VoxelGrid and metric neighbourhoods (Section 3.4)."""
+"""Pyramids of graphs from point clouds, by VoxelGrid and neighbourhoods of a radius (Section 3.4)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Level:
     """The clouds $P^{(h)}$ of a batch and the edges of their graphs, sorted by target, then by source.
 
     Attributes:
-        positions: Points of all clouds, one cloud after the other.
+        positions: Points of all clouds, concatenated.
         sizes: Number of points of each cloud.
         source: Point $j$ of each edge.
         target: Point $i$ of each edge, or its cloud if the level is strided.
@@ -38,23 +38,23 @@ class Level:
 
     @property
     def offsets(self) -> Float[Tensor, "m 3"]:
-        r"""$\delta = p_j - p_i$ of each edge; in memory one coordinate after the other, as labels read them."""
+        r"""Offset $\delta = p_j - p_i$ of each edge; contiguous per coordinate, which is how labels are computed."""
         points = self.positions.T.contiguous().numpy()
-        ends = points if self.centroids is None else self.centroids.T.contiguous().numpy()
+        targets = points if self.centroids is None else self.centroids.T.contiguous().numpy()
         offsets = points.take(self.source.numpy(), axis=1)
-        offsets -= ends.take(self.target.numpy(), axis=1)
+        offsets -= targets.take(self.target.numpy(), axis=1)
         return torch.from_numpy(offsets).T
 
 
 @dataclass(frozen=True, eq=False)
 class Levels:
-    """The geometry of a pyramid, before its edges are labelled.
+    r"""The geometry of a pyramid, before its edges are labelled.
 
     Attributes:
         x: Signal $X^0$ on the points of the first level.
-        levels: $P^{(0)}, P^{(1)}$ and so on, with the edges among them.
-        pool_maps: $M^{(h)}$, from the points of each level to those of the next.
-        voxel: Point of the first level that each point of the input became part of.
+        levels: Clouds $P^{(0)}, P^{(1)}, \dots$ with their edges.
+        pool_maps: Maps $M^{(h)}$ from the points of each level to those of the next.
+        voxel: Point of the first level that each point of the input was merged into.
     """
 
     x: Float[Tensor, "n d0"]
@@ -66,21 +66,21 @@ class Levels:
 def cloud_pyramid(
     clouds: Sequence[Cloud], resolutions: Resolutions, *, strided: bool = False, cap: int | None = 100
 ) -> Levels:
-    r"""A pyramid of downsampled clouds and their neighbourhoods, for a whole batch at a time.
+    r"""Build the pyramids of downsampled clouds and their neighbourhoods for a whole batch at once.
 
     Each level is the VoxelGrid of the level before, as in the authors' code, and its grid begins at the smallest
     coordinates of the input. Every point pools into the nearest point of the next level.
 
     Args:
-        clouds: The batch.
-        resolutions: Grid resolution $r^{(h)}$ (none: keep all points) and radius $\rho^{(h)}$ of each level.
-        strided: The last level sends all points of a cloud to a single one, their centroid (Section 4.4).
-        cap: Neighbours kept per point, the nearest; 100 in the authors' code.
+        clouds: Clouds of the batch.
+        resolutions: Grid resolution $r^{(h)}$ (None: keep all points) and radius $\rho^{(h)}$ of each level.
+        strided: Connect all points of a cloud in the last level to a single target, their centroid (Section 4.4).
+        cap: Largest number of neighbours per point, of which the nearest are kept; 100 in the authors' code.
     """
     if not resolutions:
         raise ValueError("a pyramid needs at least one level: got no resolutions.")
     positions, sizes = batch_of(clouds)
-    voxels = entry = voxel_grid(positive_octant(positions, sizes), sizes, resolutions[0][0])
+    voxels = first = voxel_grid(positive_octant(positions, sizes), sizes, resolutions[0][0])
     levels, pool_maps = [], []
     for h, (resolution, radius) in enumerate(resolutions):
         if h:
@@ -88,18 +88,18 @@ def cloud_pyramid(
             pool_maps.append(closest(finer.positions, finer.sizes, voxels.positions, voxels.sizes))
         last = h == len(resolutions) - 1
         levels.append(strided_level(voxels) if strided and last else _level(voxels, radius, cap))
-    voxel = torch.from_numpy(entry.voxel)
-    x = input_signal(clouds, voxel, len(entry.positions))
+    voxel = torch.from_numpy(first.voxel)
+    x = input_signal(clouds, voxel, len(first.positions))
     return Levels(x, tuple(levels), tuple(map(torch.from_numpy, pool_maps)), voxel)
 
 
 def input_signal(clouds: Sequence[Cloud], voxel: Int[Tensor, " p"], count: int) -> Float[Tensor, "n d0"]:
-    """The signal $X^0$: the mean of the features of the points in each voxel."""
+    """Compute the signal $X^0$: the mean of the features of the points in each voxel."""
     return tensor(mean(signal_of(clouds), voxel.numpy(), count))
 
 
 def signal_of(clouds: Sequence[Cloud]) -> Float[np.ndarray, "p d0"]:
-    """The features of all points in double precision, one cloud after the other."""
+    """Concatenate the features of all clouds in double precision."""
     signal = torch.cat([cloud.signal for cloud in clouds]).double().numpy()
     _check_finite("the signal", signal, clouds)
     return signal
@@ -108,19 +108,19 @@ def signal_of(clouds: Sequence[Cloud]) -> Float[np.ndarray, "p d0"]:
 def levels_of(
     architecture: Architecture, resolution: float | None, radius: float, *, radius_scale: float = 1.0
 ) -> tuple[tuple[float | None, float], ...]:
-    r"""Resolution and radius of each level: those of the input, then those that the poolings are written with.
+    r"""Return the resolution and radius of each level: those of the input, then those of the pooling layers.
 
     Args:
-        architecture: The network, "C(16)-C(32)-MP(0.25,0.5)-...".
-        resolution: $r^0$ of the input graph; none keeps all points.
-        radius: $\rho^0$ of the input graph.
+        architecture: Architecture of the network, such as "C(16)-C(32)-MP(0.25,0.5)-...".
+        resolution: Resolution $r^0$ of the input graph; None keeps all points.
+        radius: Radius $\rho^0$ of the input graph.
         radius_scale: Factor of all radii, as in ECC 1.5ρ and ECC 2ρ (Table 1).
     """
     levels = [(resolution, radius * radius_scale)]
     for pooling in architecture.poolings:
         if pooling.resolution is None or pooling.radius is None:
             raise ValueError(
-                f"a pooling of point clouds needs a resolution and a radius: got {pooling}. "
+                f"a pooling layer for point clouds needs a resolution and a radius: got {pooling}. "
                 "Write it as in MP(0.25,0.5)."
             )
         levels.append((float(pooling.resolution), float(pooling.radius) * radius_scale))
@@ -128,7 +128,7 @@ def levels_of(
 
 
 def batch_of(clouds: Sequence[Cloud]) -> tuple[np.ndarray, np.ndarray]:
-    """Positions of all clouds in double precision, and how many each cloud has."""
+    """Concatenate the positions of all clouds in double precision; return them and the size of each cloud."""
     if not clouds:
         raise ValueError("a pyramid needs at least one cloud: got none.")
     sizes = np.array([len(cloud) for cloud in clouds])
@@ -155,7 +155,7 @@ def _level(voxels: Voxels, radius: float, cap: int | None) -> Level:
 
 
 def strided_level(voxels: Voxels) -> Level:
-    """All points of a cloud, and an edge from each to their centroid."""
+    """Build a level with an edge from each point of a cloud to their centroid."""
     sizes, source = torch.from_numpy(voxels.sizes), torch.arange(len(voxels.positions))
     cloud = np.repeat(np.arange(len(sizes)), voxels.sizes)
     centroids = tensor(mean(voxels.positions, cloud, len(sizes)))
@@ -163,5 +163,5 @@ def strided_level(voxels: Voxels) -> Level:
 
 
 def tensor(values: np.ndarray) -> Tensor:
-    """In single precision."""
+    """Convert to a tensor in single precision."""
     return torch.from_numpy(values).float()

@@ -1,7 +1,7 @@
-"""Neighbourhoods and nearest centroids in C++: what `edgecond.data.pyramid.neighbors` finds, bit for bit, and sooner.
+"""The C++ backend of the neighbour search: the same results as scipy in `neighbors`, bit for bit, but faster.
 
-Each function has a namesake there and returns none where it does not serve: for coordinates or pairs beyond its range,
-for other types than double precision, and on a machine without the extension. `EDGECOND_NATIVE=0` turns it off.
+Each function has the name of its counterpart there and returns None if it does not apply: for coordinates or pairs
+beyond its range, for types other than double precision, and without the extension. `EDGECOND_NATIVE=0` disables it.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ except ImportError:
 
 
 def available() -> bool:
-    """Whether the extension is in use."""
+    """Return whether the C++ extension is in use."""
     return _extension is not None
 
 
 def within(
     positions: Float[Array, "n 3"], sizes: Int[Array, " b"], radius: float, cap: int, most: int
 ) -> tuple[Int[Array, " m"], Int[Array, " m"]] | None:
-    """Edges by cells as wide as the radius; none if these propose more than `most` pairs."""
-    if _extension is None or not _serves(positions, sizes):
+    """Find edges with a grid of cells as wide as the radius; None if there are more than `most` candidate pairs."""
+    if _extension is None or not _applies(positions, sizes):
         return None
-    found = _extension.within(np.ascontiguousarray(positions), np.ascontiguousarray(sizes), radius, cap, most)
-    if found is None:
+    buffers = _extension.within(np.ascontiguousarray(positions), np.ascontiguousarray(sizes), radius, cap, most)
+    if buffers is None:
         return None
-    source, degree = np.frombuffer(found[0], dtype=np.int32), np.frombuffer(found[1], dtype=np.int64)
+    source, degree = np.frombuffer(buffers[0], dtype=np.int32), np.frombuffer(buffers[1], dtype=np.int64)
     return source.astype(np.int64), np.repeat(np.arange(len(positions)), degree)
 
 
@@ -44,15 +44,15 @@ def closest(
     centroids: Float[Array, "v 3"],
     centroid_sizes: Int[Array, " b"],
 ) -> Int[Array, " n"] | None:
-    """The nearest centroids by one k-d tree per cloud."""
-    served = _serves(positions, sizes) and _serves(centroids, centroid_sizes) and len(sizes) == len(centroid_sizes)
-    if _extension is None or not served:
+    """Find the nearest centroids with one k-d tree per cloud."""
+    applies = _applies(positions, sizes) and _applies(centroids, centroid_sizes) and len(sizes) == len(centroid_sizes)
+    if _extension is None or not applies:
         return None
     index = _extension.closest(*map(np.ascontiguousarray, (positions, sizes, centroids, centroid_sizes)))
     return None if index is None else np.frombuffer(index, dtype=np.int64)
 
 
-def _serves(positions: Array, sizes: Array) -> bool:
-    """The extension trusts every size and type."""
-    known = positions.dtype == np.float64 and sizes.dtype == np.int64 and positions.shape[1:] == (3,)
-    return bool(known and 0 < len(positions) < 2**31 and (sizes >= 0).all() and sizes.sum() == len(positions))
+def _applies(positions: Array, sizes: Array) -> bool:
+    """Whether sizes and types are those that the extension, which does not check them, can read."""
+    types = positions.dtype == np.float64 and sizes.dtype == np.int64 and positions.shape[1:] == (3,)
+    return bool(types and 0 < len(positions) < 2**31 and (sizes >= 0).all() and sizes.sum() == len(positions))

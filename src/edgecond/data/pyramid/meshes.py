@@ -1,6 +1,6 @@
-"""Pyramids of meshes along their edges: surfaces that are near in space and far along the surface stay apart.
+"""Pyramids of meshes along their edges, in which parts that are near in space but far along the surface stay apart.
 
-The paper names it as future work to "treat meshes as graphs rather than point clouds" (Section 5); this is our way.
+The paper names it as future work to "treat meshes as graphs rather than point clouds" (Section 5).
 """
 
 from __future__ import annotations
@@ -17,36 +17,35 @@ from scipy.sparse.csgraph import connected_components
 from edgecond.data.pyramid import batch_of, Level, Levels, Resolutions, signal_of, strided_level, tensor
 from edgecond.data.pyramid.surface import distinct, edges_of, normals, split
 from edgecond.data.pyramid.voxelgrid import mean, positive_octant, single, voxel_grid, Voxels
-from edgecond.graph import Cloud
-from edgecond.graph.mesh import Mesh
+from edgecond.graph import Cloud, Mesh
 
 
 def mesh_pyramid(meshes: Sequence[Cloud], resolutions: Resolutions, *, strided: bool = False) -> Levels:
-    r"""The graphs of a batch of meshes, ever coarser: vertices are clusters, edges are those of the meshes.
+    r"""Build the pyramids of a batch of meshes: vertices are clusters of mesh vertices, edges come from mesh edges.
 
-    Edges longer than the first radius are halved until none is, so that flat parts, which need few triangles, have
-    vertices too. On each level the vertices of a voxel that edges within the voxel connect become one, their centroid,
-    and two of these are connected if an edge led from the one to the other: a contraction of the graph. Every vertex
-    has a self-loop, and pools into the vertex that it becomes part of. The radii of coarser levels are not used.
+    Edges longer than the first radius are halved until none is left, so that flat parts, which need few triangles, have
+    vertices too. At each level, the vertices of a voxel that are connected by edges within it are merged into their
+    centroid, and merged vertices are connected if an edge led from one to the other: a contraction of the graph. Every
+    vertex has a self-loop and pools into the vertex it is merged into. The radii of coarser levels are not used.
 
     Args:
-        meshes: The batch.
-        resolutions: Grid resolution $r^{(h)}$ (none: keep all vertices) and radius of each level.
-        strided: The last level sends all vertices of a mesh to a single one, their centroid (Section 4.4).
+        meshes: Meshes of the batch.
+        resolutions: Grid resolution $r^{(h)}$ (None: keep all vertices) and radius of each level.
+        strided: Connect all vertices of a mesh in the last level to a single target, their centroid (Section 4.4).
 
     Returns:
-        The levels. $X^0$ is the signal of the mesh and then the normal of its vertices, averaged where these merge.
+        The levels. $X^0$ is the signal of the mesh and the normals of its vertices, averaged over merged vertices.
     """
     if not resolutions:
         raise ValueError("a pyramid needs at least one level: got no resolutions.")
     surfaces = [mesh for mesh in meshes if isinstance(mesh, Mesh)]
     if len(surfaces) < len(meshes):
-        raise ValueError("a graph along edges needs meshes: got a cloud, which has none. Read the files as meshes.")
-    positions, given = batch_of(meshes)
-    first = np.cumsum(given) - given
+        raise ValueError("a mesh pyramid needs meshes: got a cloud, which has no edges. Read the files as meshes.")
+    positions, counts = batch_of(meshes)
+    first = np.cumsum(counts) - counts
     faces = np.concatenate([mesh.faces.numpy() + begin for mesh, begin in zip(surfaces, first, strict=True)])
-    positions, signal, faces, mesh, place = _split(positions, signal_of(meshes), faces, given, resolutions[0][1])
-    sizes = np.bincount(mesh, minlength=len(given))
+    positions, signal, faces, mesh, place = _split(positions, signal_of(meshes), faces, counts, resolutions[0][1])
+    sizes = np.bincount(mesh, minlength=len(counts))
     signal = np.concatenate([signal, normals(positions, faces)], 1)
     voxels = Voxels(np.arange(len(positions)), positive_octant(positions, sizes), sizes)
     edges, levels, pool_maps = edges_of(faces, len(positions)), [], []
@@ -55,24 +54,24 @@ def mesh_pyramid(meshes: Sequence[Cloud], resolutions: Resolutions, *, strided: 
         pool_maps.append(torch.from_numpy(voxels.voxel))
         last = h == len(resolutions) - 1
         levels.append(strided_level(voxels) if strided and last else _level(voxels, edges))
-    entry, *pool_maps = pool_maps
-    x = mean(signal, entry.numpy(), len(levels[0].positions))
-    return Levels(tensor(x), tuple(levels), tuple(pool_maps), entry[torch.from_numpy(place)])
+    merged, *pool_maps = pool_maps  # vertices of the mesh to those of the first level
+    x = mean(signal, merged.numpy(), len(levels[0].positions))
+    return Levels(tensor(x), tuple(levels), tuple(pool_maps), merged[torch.from_numpy(place)])
 
 
 def contracted(
     positions: Float[Array, "n 3"], sizes: Int[Array, " b"], edges: Int[Array, "e 2"], resolution: float | None
 ) -> tuple[Voxels, Int[Array, "f 2"]]:
-    """Clusters of vertices instead of the vertices, and the edges between different clusters.
+    """Merge vertices into clusters, and return the clusters and the edges between different clusters.
 
-    A cluster is what edges connect within a voxel: two sheets that pass through one voxel are two clusters. They are
-    sorted by mesh, by voxel and then by x, y and z of their centroids, whatever the order of the vertices.
+    A cluster is a connected part of the mesh within a voxel: two sheets that pass through one voxel are two clusters.
+    Clusters are sorted by mesh, voxel and x, y and z of their centroids, whatever the order of the vertices.
 
     Args:
-        positions: Vertices of all meshes, one mesh after the other.
+        positions: Vertices of all meshes, concatenated.
         sizes: Number of vertices of each mesh.
         edges: Pairs of vertices, each once.
-        resolution: Side of a voxel; none keeps all vertices.
+        resolution: Side of a voxel; None keeps all vertices.
     """
     if not resolution:
         return Voxels(np.arange(len(positions)), positions, sizes), edges
@@ -85,7 +84,7 @@ def contracted(
 
 
 def _clusters(positions: Array, voxel: Array, joined: Int[Array, "e 2"]) -> tuple[Array, Array, Array]:
-    """The cluster of each vertex, the centroid of each cluster, and a vertex of it."""
+    """Return the cluster of each vertex, and the centroid and one vertex of each cluster."""
     n = len(positions)
     links = coo_array((np.ones(len(joined), np.int8), joined.T), shape=(n, n))
     count, label = connected_components(links, directed=False)
@@ -99,22 +98,22 @@ def _clusters(positions: Array, voxel: Array, joined: Int[Array, "e 2"]) -> tupl
 
 
 def _split(
-    positions: Array, signal: Array, faces: Array, given: Int[Array, " b"], longest: float
+    positions: Array, signal: Array, faces: Array, counts: Int[Array, " b"], longest: float
 ) -> tuple[Array, Array, Array, Int[Array, " n"], Int[Array, " p"]]:
-    """As `split`, with vertices one mesh after the other; the mesh of each, and the places of those that were given."""
+    """Split long edges and sort vertices by mesh; also return the mesh of each vertex and the old vertices' places."""
     if not 0 < longest < np.inf:
-        raise ValueError(f"a radius is a positive number: got {longest}.")
-    mesh = np.repeat(np.arange(len(given)), given)
+        raise ValueError(f"a radius must be a positive number: got {longest}.")
+    mesh = np.repeat(np.arange(len(counts)), counts)
     positions, values, faces = split(positions, np.concatenate([signal, mesh[:, None]], 1), faces, longest)
-    mesh = values[:, -1].astype(np.int64)  # the mean of two vertices of one mesh: exact
+    mesh = values[:, -1].astype(np.int64)  # exact: the mean over two vertices of one mesh
     order = np.argsort(mesh, kind="stable")
     place = np.empty_like(order)
     place[order] = np.arange(len(order))
-    return positions[order], values[order, :-1], place[faces], mesh[order], place[: int(given.sum())]
+    return positions[order], values[order, :-1], place[faces], mesh[order], place[: int(counts.sum())]
 
 
 def _level(voxels: Voxels, edges: Int[Array, "e 2"]) -> Level:
-    """Both directions of each edge and the self-loops, sorted by target, then by source."""
+    """Build a level of both directions of each edge and the self-loops, sorted by target, then by source."""
     n, (one, other) = len(voxels.positions), edges.T
     loops = np.arange(n)
     key = np.sort(np.concatenate([one * n + other, other * n + one, loops * n + loops]))

@@ -1,4 +1,4 @@
-"""What a pyramid needs of the triangles of meshes: their edges, none too long, and the normals of their vertices."""
+"""Edges, vertex normals and subdivision of triangle meshes."""
 
 from __future__ import annotations
 
@@ -10,37 +10,36 @@ FACES_AT_MOST = 20_000_000
 
 
 def edges_of(faces: Int[Array, "f 3"], n: int) -> Int[Array, "e 2"]:
-    """The sides of all faces, each once, the lower of its vertices first; a side from a vertex to itself is none."""
+    """Return the sides of all faces, each once, lower vertex first; sides from a vertex to itself are left out."""
     return distinct(_sides(faces).reshape(-1, 2), n)
 
 
 def distinct(pairs: Int[Array, "p 2"], n: int) -> Int[Array, "e 2"]:
-    """Pairs of different vertices, each once, the lower first, in ascending order."""
+    """Return the pairs of different vertices, each once, lower vertex first, in ascending order."""
     low, high = pairs.min(1), pairs.max(1)
     return np.stack(np.divmod(np.unique((low * n + high)[low < high]), max(n, 1)), 1)
 
 
 def normals(positions: Float[Array, "n 3"], faces: Int[Array, "f 3"]) -> Float[Array, "n 3"]:
-    """The direction of each vertex's surface: the sum over its faces, weighted by area; zero where that vanishes.
+    """Compute vertex normals: the mean of the normals of adjacent faces, weighted by area; zero if they cancel.
 
-    Half the cross product of two sides is a face's area along its normal, so larger faces count for more.
+    The cross product of two sides of a face is its normal times twice its area.
     """
     a, b, c = (positions[faces[:, corner]] for corner in range(3))
-    across = np.cross(b - a, c - a)
-    sums = [np.bincount(faces.ravel(), np.repeat(part, 3), len(positions)) for part in across.T]
-    summed = np.stack(sums, 1)
-    length = np.linalg.norm(summed, axis=1, keepdims=True)
-    least = 1e-9 * float(np.abs(across).max(initial=0))  # opposite faces cancel but for rounding
-    return np.where(length > least, summed / np.where(length > least, length, 1), 0)
+    products = np.cross(b - a, c - a)
+    sums = np.stack([np.bincount(faces.ravel(), np.repeat(part, 3), len(positions)) for part in products.T], 1)
+    length = np.linalg.norm(sums, axis=1, keepdims=True)
+    least = 1e-9 * float(np.abs(products).max(initial=0))  # opposite faces cancel up to rounding
+    return np.where(length > least, sums / np.where(length > least, length, 1), 0)
 
 
 def split(
     positions: Float[Array, "n 3"], values: Float[Array, "n d"], faces: Int[Array, "f 3"], longest: float
 ) -> tuple[Float[Array, "v 3"], Float[Array, "v d"], Int[Array, "g 3"]]:
-    """The same surface without edges longer than `longest`: these are halved, again and again.
+    """Subdivide a surface until no edge is longer than `longest`, by halving longer edges repeatedly.
 
-    A face gives way to as many as its halved sides ask for, so faces that share a side still do. What is told of
-    vertices is interpolated. New vertices come after the old ones.
+    A face is divided at each of its halved sides, so faces that share a side still do. The values of vertices are
+    interpolated. New vertices come after the old ones.
     """
     while True:
         n, sides = len(positions), np.sort(_sides(faces), axis=2)  # (f, 3, 2)
@@ -56,24 +55,24 @@ def split(
         faces = _cut(positions, faces, middle)
         if len(faces) > FACES_AT_MOST:
             raise ValueError(
-                f"a mesh without edges longer than {longest} has more than {FACES_AT_MOST:,} faces. "
+                f"a mesh must have at most {FACES_AT_MOST:,} faces: with edges up to {longest} it has more. "
                 "Choose a larger radius."
             )
 
 
 def _sides(faces: Int[Array, "f 3"]) -> Int[Array, "f 3 2"]:
-    """From each corner to the next."""
+    """Return the sides of each face, from each corner to the next."""
     return np.stack([faces, np.roll(faces, -1, axis=1)], 2)
 
 
 def _cut(positions: Array, faces: Int[Array, "f 3"], middle: Int[Array, "f 3"]) -> Int[Array, "g 3"]:
-    """Faces cut at the middles of some of their sides, -1 standing for none; each new one turns as the old one did."""
+    """Divide faces at the middles of some of their sides (-1: not halved); new faces keep the orientation."""
     count = (middle >= 0).sum(1)
     parts = [faces[count == 0]]
-    # Turned so that one cut side is the first, or of two cut sides the other one is.
-    (a, b, c), (x, _, _) = _turned(faces, middle, count == 1, middle >= 0)
+    # Rotated such that the first side is the only halved one, or the only one that is not.
+    (a, b, c), (x, _, _) = _rotated(faces, middle, count == 1, middle >= 0)
     parts += [np.stack(part, 1) for part in ((a, x, c), (x, b, c))]
-    (a, b, c), (_, y, z) = _turned(faces, middle, count == 2, middle < 0)
+    (a, b, c), (_, y, z) = _rotated(faces, middle, count == 2, middle < 0)
     first = _shorter(positions, (a, y), (b, z))
     parts.append(np.stack([z, y, c], 1))
     parts.append(np.where(first[:, None], np.stack([a, b, y], 1), np.stack([a, b, z], 1)))
@@ -83,19 +82,19 @@ def _cut(positions: Array, faces: Int[Array, "f 3"], middle: Int[Array, "f 3"]) 
     return np.concatenate(parts)
 
 
-def _turned(faces: Array, middle: Array, chosen: Array, first: Array) -> tuple[Array, Array]:
-    """Corners and middles of the chosen faces, begun at the side that `first` marks."""
-    turn = (first[chosen].argmax(1)[:, None] + np.arange(3)) % 3
-    return tuple(np.take_along_axis(rows[chosen], turn, axis=1).T for rows in (faces, middle))  # type: ignore[return-value]
+def _rotated(faces: Array, middle: Array, chosen: Array, first: Array) -> tuple[Array, Array]:
+    """Return corners and middles of the chosen faces, beginning with the side that `first` marks."""
+    order = (first[chosen].argmax(1)[:, None] + np.arange(3)) % 3
+    return tuple(np.take_along_axis(rows[chosen], order, axis=1).T for rows in (faces, middle))  # type: ignore[return-value]
 
 
 def _shorter(positions: Array, one: tuple[Array, Array], other: tuple[Array, Array]) -> Array:
-    """Whether the first of two diagonals is the shorter; of equal ones, that of the lower x, y and z.
+    """Whether the first of two diagonals is shorter or, if they are equal, has the lower x, y and z.
 
-    So the order of vertices and faces does not matter.
+    So the result does not depend on the order of vertices and faces.
     """
     lengths = [((positions[start] - positions[end]) ** 2).sum(1) for start, end in (one, other)]
-    apart = positions[one[0]] - positions[other[0]]
-    axis = (apart != 0).argmax(1)[:, None]
-    lower = np.take_along_axis(apart, axis, axis=1)[:, 0] < 0
+    difference = positions[one[0]] - positions[other[0]]
+    axis = (difference != 0).argmax(1)[:, None]
+    lower = np.take_along_axis(difference, axis, axis=1)[:, 0] < 0
     return np.where(lengths[0] == lengths[1], lower, lengths[0] < lengths[1])

@@ -1,4 +1,4 @@
-"""VoxelGrid: the points within a voxel give way to their centroid, for a whole batch of clouds (Section 3.4)."""
+"""VoxelGrid: the points within a voxel are replaced by their centroid, for a whole batch of clouds (Section 3.4)."""
 
 from __future__ import annotations
 
@@ -24,33 +24,33 @@ class Voxels(NamedTuple):
 
 
 def positive_octant(positions: Float[Array, "n 3"], sizes: Int[Array, " b"]) -> Float[Array, "n 3"]:
-    """Each cloud moved so that its smallest coordinates are zero: there its grid begins, as in the authors' code."""
+    """Move each cloud such that its smallest coordinates are zero, where its grid begins, as in the authors' code."""
     starts = np.cumsum(sizes) - sizes
     return single(positions - np.repeat(np.minimum.reduceat(positions, starts), sizes, axis=0))
 
 
 def voxel_grid(positions: Float[Array, "n 3"], sizes: Int[Array, " b"], resolution: float | None) -> Voxels:
-    """Overlays a grid with planes at the multiples of `resolution` and replaces the points of a voxel by their mean.
+    """Overlay a grid with planes at the multiples of `resolution` and replace the points of a voxel by their mean.
 
-    Without a resolution (none or 0) every point stays. Centroids are rounded to single precision: sums of such numbers
-    are exact in double precision, and so do not depend on the order of the points.
+    Without a resolution (None or 0) every point is kept. Centroids are rounded to single precision: sums of such
+    numbers are exact in double precision, and thus do not depend on the order of the points.
     """
     if not resolution:
         return Voxels(np.arange(len(positions)), positions, sizes)
     if not 0 < resolution < np.inf:
-        raise ValueError(f"a resolution is a positive number, or none to keep all points: got {resolution}.")
+        raise ValueError(f"a resolution must be a positive number, or None to keep all points: got {resolution}.")
     cells = np.floor(positions.T.copy() / resolution)  # (3, n)
     x, y, z = np.ptp(cells, axis=1) + 1
     if len(sizes) * x * y * z >= 2.0**63:
         raise ValueError(
-            f"a grid of resolution {resolution} has too many voxels to number: {x:.0f} x {y:.0f} x {z:.0f} for each "
-            "cloud. Choose a coarser one, or remove stray points."
+            f"a grid of resolution {resolution} has too many voxels: {x:.0f} x {y:.0f} x {z:.0f} for each cloud. "
+            "Choose a coarser resolution, or remove stray points."
         )
     cloud = np.repeat(np.arange(len(sizes)), sizes)
     i, j, k = (cells - cells.min(1, keepdims=True)).astype(np.int64)
     key = ((cloud * int(x) + i) * int(y) + j) * int(z) + k
     order = np.argsort(key)
-    starts = np.diff(key[order], prepend=-1) > 0  # as np.unique, which sorts more slowly
+    starts = np.diff(key[order], prepend=-1) > 0  # like np.unique, which is slower
     index = np.empty_like(order)
     index[order] = np.cumsum(starts) - 1
     some = order[starts]  # a point of each voxel
@@ -59,13 +59,13 @@ def voxel_grid(positions: Float[Array, "n 3"], sizes: Int[Array, " b"], resoluti
 
 
 def mean(values: Float[Array, "n d"], index: Int[Array, " n"], count: int) -> Float[Array, "v d"]:
-    """The mean of the rows of each voxel, in double precision."""
+    """Return the mean of the rows of each voxel, in double precision."""
     columns = [np.bincount(index, weights=column, minlength=count) for column in values.T]
     return np.stack(columns, axis=1) / np.bincount(index, minlength=count)[:, None]
 
 
 def majority(y: Int[Array, " n"], index: Int[Array, " n"], count: int) -> Int[Array, " v"]:
-    """The most frequent class among the points of each voxel, the lowest of equals; -1 if none has a known class."""
+    """Return the most frequent class among the points of each voxel, the lowest if tied; -1 if all are unknown."""
     known = y >= 0
     classes = int(y.max(initial=-1)) + 1
     if not known.any():
@@ -75,5 +75,5 @@ def majority(y: Int[Array, " n"], index: Int[Array, " n"], count: int) -> Int[Ar
 
 
 def single(positions: Float[Array, "n 3"]) -> Float[Array, "n 3"]:
-    """Rounded to single precision, in double."""
+    """Round to single precision; the result is in double precision."""
     return positions.astype(np.float32).astype(float)

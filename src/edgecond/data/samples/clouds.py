@@ -1,4 +1,4 @@
-"""Samples of point clouds and meshes: augment, build the pyramid, label its edges; a batch at a time (Section 3.4)."""
+"""Samples of point clouds and meshes: augmentation, pyramid and edge labels for a batch at a time (Section 3.4)."""
 
 from __future__ import annotations
 
@@ -19,18 +19,25 @@ from edgecond.data.samples import generator, Indices
 from edgecond.errors import DataError
 from edgecond.graph import Cloud, Graph, Labels, Pyramid, Sample
 
-Truth = Sequence[Any] | Tensor  # of a batch: its classes, or a row of quantities for each cloud
+Truth = Sequence[Any] | Tensor  # the classes of a batch, or a row of regression targets for each cloud
 
 
 @dataclass(frozen=True, eq=False)
 class Builder:
-    """Makes one sample of a batch of clouds; `cloud_pyramid` and `label_offsets` explain the settings.
+    """Builds one sample from a batch of clouds.
 
     Clouds that share one tensor of positions, as complete images do, have the same pyramid. It is built for the first
-    batch of each size and kept, with all that convolutions derive from its graphs; each offset of a grid is
-    labelled once. With `meshes` the clouds are meshes, and graphs go along their edges: see `mesh_pyramid`.
+    batch of each size and cached, with all that convolutions derive from its graphs; each distinct offset is labelled
+    once.
 
-    Where vertices are classified, `per_vertex`, the class of a vertex is the most frequent one of its points.
+    Attributes:
+        resolutions: Resolution and radius of each level; see `cloud_pyramid`.
+        labelling: Name of the edge labels; see `label_offsets`.
+        strided: Connect all points in the last level to their centroid; see `cloud_pyramid`.
+        per_vertex: Predict classes of vertices; the class of a vertex is the most frequent one of its points.
+        cap: Largest number of neighbours per point; see `cloud_pyramid`.
+        known: Offsets of each level for one-hot labels; see `label_offsets`.
+        meshes: Build graphs along the edges of meshes; see `mesh_pyramid`.
     """
 
     resolutions: Resolutions
@@ -40,37 +47,36 @@ class Builder:
     cap: int | None = 100
     known: Sequence[Float[Tensor, "u 3"]] | None = None
     meshes: bool = False
-    _kept: dict[int, tuple[Tensor, Levels, Pyramid]] = field(default_factory=dict, init=False, repr=False)
+    _cache: dict[int, tuple[Tensor, Levels, Pyramid]] = field(default_factory=dict, init=False, repr=False)
 
     def __call__(self, clouds: Sequence[Cloud], ys: Truth) -> Sample:
-        """The sample of these clouds and their classes or quantities, which count for nothing where vertices are
-        classified."""
+        """Build the sample of clouds and their targets, which are ignored if classes of vertices are predicted."""
         if len(clouds) != len(ys):
-            raise ValueError(f"every cloud needs a class: got {len(ys)} classes for {len(clouds)} clouds.")
+            raise ValueError(f"every cloud needs a target: got {len(ys)} targets for {len(clouds)} clouds.")
         shared = clouds[0].positions if clouds else None
         if self.meshes or shared is None or any(cloud.positions is not shared for cloud in clouds):
             levels, pyramid = self._build(clouds)
-            return Sample(levels.x, pyramid, *self._outcome(clouds, ys, levels))
-        if len(clouds) not in self._kept or self._kept[len(clouds)][0] is not shared:
-            self._kept[len(clouds)] = (shared, *self._build(clouds, compact=True))
-        _, levels, pyramid = self._kept[len(clouds)]
+            return Sample(levels.x, pyramid, *self._targets(clouds, ys, levels))
+        if len(clouds) not in self._cache or self._cache[len(clouds)][0] is not shared:
+            self._cache[len(clouds)] = (shared, *self._build(clouds, compact=True))
+        _, levels, pyramid = self._cache[len(clouds)]
         x = input_signal(clouds, levels.voxel, len(levels.x))
-        return Sample(x, pyramid, *self._outcome(clouds, ys, levels))
+        return Sample(x, pyramid, *self._targets(clouds, ys, levels))
 
     def levels(self, clouds: Sequence[Cloud]) -> Levels:
-        """The pyramid of these clouds, before its edges are labelled."""
+        """Build the pyramid of clouds, without edge labels."""
         if self.meshes:
             return mesh_pyramid(clouds, self.resolutions, strided=self.strided)
         return cloud_pyramid(clouds, self.resolutions, strided=self.strided, cap=self.cap)
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_kept": {}}  # too large to send to a worker
+        return self.__dict__ | {"_cache": {}}  # too large to send to a worker
 
-    def _outcome(self, clouds: Sequence[Cloud], ys: Truth, levels: Levels) -> tuple[Tensor, Tensor | None]:
-        """What to predict, and the vertex of each point if that is a class for each vertex."""
+    def _targets(self, clouds: Sequence[Cloud], ys: Truth, levels: Levels) -> tuple[Tensor, Tensor | None]:
+        """Return the targets and, if these are classes of vertices, the vertex of each point."""
         if not self.per_vertex:
-            quantities = len(ys) > 0 and isinstance(ys[0], Tensor) and ys[0].dim() > 0
-            return torch.stack(list(ys)) if quantities else torch.as_tensor(ys, dtype=torch.long), None
+            regression = len(ys) > 0 and isinstance(ys[0], Tensor) and ys[0].dim() > 0
+            return torch.stack(list(ys)) if regression else torch.as_tensor(ys, dtype=torch.long), None
         parts = [torch.full((len(cloud),), -1) if cloud.y is None else cloud.y for cloud in clouds]
         y = majority(torch.cat(parts).numpy(), levels.voxel.numpy(), len(levels.x))
         return torch.from_numpy(y), levels.voxel
@@ -83,12 +89,12 @@ class Builder:
 
 
 def build(clouds: Sequence[Cloud], ys: Truth, resolutions: Resolutions, **settings: Any) -> Sample:
-    """One sample of a batch of clouds, by the settings of a `Builder`."""
+    """Build one sample from a batch of clouds, with the settings of a `Builder`."""
     return Builder(resolutions, **settings)(clouds, ys)
 
 
 def _graph(level: Level, labels: Labels) -> Graph:
-    """The graph of a level; its edges are sorted and in range by construction."""
+    """Build the graph of a level, whose edges are sorted and in range by construction."""
     n = len(level.positions if level.centroids is None else level.centroids)
     pointer = torch.zeros(n + 1, dtype=torch.long)
     torch.cumsum(torch.bincount(level.target, minlength=n), 0, out=pointer[1:])
@@ -98,7 +104,7 @@ def _graph(level: Level, labels: Labels) -> Graph:
 
 
 class _Examples(Protocol):
-    """Clouds with their classes or quantities, by number: a list of pairs, or whatever reads them when asked."""
+    """Pairs of a cloud and its target by index: a list, or an object that reads them on access."""
 
     def __len__(self) -> int: ...
 
@@ -107,14 +113,14 @@ class _Examples(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class CloudSource:
-    """Samples of clouds, which are built as they are needed.
+    """Samples of clouds, built on access.
 
     Args:
-        examples: Clouds with their classes or quantities.
-        build: What makes a sample of them, a `Builder`.
-        augment: Makes a random variant of a cloud, as in `partial(augment, drop=0)`; none for the clouds themselves.
-            How an example is augmented depends on seed, epoch and the number of the example.
-        seed: What chance depends on.
+        examples: Clouds with their targets.
+        build: Function that builds a sample, such as a `Builder`.
+        augment: Function that returns a random variant of a cloud, such as `partial(augment, drop=0)`; None for no
+            augmentation. The variant depends on the seed, the epoch and the index of the example.
+        seed: Random seed of the augmentation.
     """
 
     examples: _Examples
@@ -126,7 +132,7 @@ class CloudSource:
         return len(self.examples)
 
     def sample(self, indices: Indices, epoch: int) -> Sample:
-        """These examples as they look in an epoch."""
+        """Build one sample from some examples, as they are augmented in an epoch."""
         examples = [self.examples[int(index)] for index in indices]
         clouds = [cloud for cloud, _ in examples]
         if self.augment is not None:
@@ -136,5 +142,5 @@ class CloudSource:
             ]
         try:
             return self.build(clouds, [y for _, y in examples])
-        except ValueError as error:  # such as points that are too far apart
+        except ValueError as error:  # such as a stray point, which makes the grid too large
             raise DataError(str(error)) from error

@@ -1,4 +1,4 @@
-"""Samples of general graphs, gathered by array operations from pyramids that are packed side by side (Section 3.5)."""
+"""Samples of general graphs, gathered by array operations from pyramids in flat arrays (Section 3.5)."""
 
 from __future__ import annotations
 
@@ -18,14 +18,15 @@ from edgecond.graph import Graph, Labels, Pyramid, Sample
 
 @dataclass(frozen=True, eq=False)
 class PackedLevel:
-    """The level $G^{(h)}$ of many pyramids in flat arrays. Every vertex has a self-connection.
+    """The level $G^{(h)}$ of many pyramids in flat arrays; every vertex has a self-connection.
 
     Attributes:
-        sizes: Vertices of each graph.
-        degree: $|N(i)|$ of each vertex.
-        source: Vertex $j$ of each edge, counted from 0 within its graph; edges are sorted by target.
-        values: Of each edge: the number of its category, or its weight.
-        pool_map: $M^{(h+1)}$: of each vertex the one of the next level, counted from 0 within its graph; empty at last.
+        sizes: Number of vertices of each graph.
+        degree: Degree $|N(i)|$ of each vertex.
+        source: Vertex $j$ of each edge, numbered from 0 within its graph; edges are sorted by target.
+        values: Category or weight of each edge.
+        pool_map: Map $M^{(h+1)}$ to the vertices of the next level, numbered from 0 within each graph; empty for the
+            last level.
     """
 
     sizes: Int[Array, " graphs"]
@@ -36,25 +37,25 @@ class PackedLevel:
 
     @cached_property
     def vertex_pointer(self) -> Int[Array, " graphs+1"]:
-        """Where the vertices of each graph begin."""
+        """Position of the first vertex of each graph."""
         return _pointer(self.sizes)
 
     @cached_property
     def edge_pointer(self) -> Int[Array, " graphs+1"]:
-        """Where the edges of each graph begin."""
+        """Position of the first edge of each graph."""
         return _pointer(self.degree)[self.vertex_pointer]
 
 
 @dataclass(frozen=True, eq=False)
 class Pyramids:
-    """The pyramids of all graphs of a dataset, several of each.
+    r"""The pyramids of all graphs of a dataset, several of each graph.
 
     Attributes:
-        graphs: The dataset.
-        copies: Pyramids of each graph, which differ in their sparsification.
-        levels: $G^{(0)}$, which all copies share and whose values are categories, then $G^{(1)}$ and so on, whose
-            values are weights, with copy $c$ of graph $g$ at `g * copies + c`.
-        digest: Sum of the contents, for the records: equal digests, equal pyramids.
+        graphs: Graphs of the dataset.
+        copies: Number of pyramids of each graph, which differ in their sparsification.
+        levels: $G^{(0)}$, which all copies share and whose values are categories, then $G^{(1)}, \dots$, whose values
+            are weights, with copy $c$ of graph $g$ at `g * copies + c`.
+        digest: Hash of the contents for the records.
     """
 
     graphs: Graphs
@@ -70,30 +71,30 @@ class Pyramids:
         *,
         attributes: bool = False,
     ) -> Sample:
-        """Some pyramids as one sample.
+        """Build one sample from some pyramids.
 
         Args:
-            graphs: The graph of each, by its number in the dataset.
-            copies: The copy of each.
-            labelling: Of `GRAPH_LABELLINGS`.
-            attributes: Append the vertex attributes to the signal, which is of vertex labels otherwise, and those of
-                edges to the labels of level 0, with zeros for self-connections.
+            graphs: Indices of the graphs in the dataset.
+            copies: Copy of each of these graphs.
+            labelling: Name of the edge labels, one of `GRAPH_LABELLINGS`.
+            attributes: Append the vertex attributes to the vertex labels in the signal, and the edge attributes to the
+                edge labels of level 0, with zeros for self-connections.
         """
         chosen = [graphs * self.copies + copies if h else graphs for h in range(len(self.levels))]
         parts = [gathered(level.vertex_pointer, rows) for level, rows in zip(self.levels, chosen, strict=True)]
-        found = [label_graph(labelling, self._graph(h, rows, *parts[h], attributes)) for h, rows in enumerate(chosen)]
+        levels = [label_graph(labelling, self._graph(h, rows, *parts[h], attributes)) for h, rows in enumerate(chosen)]
         pool_maps = [
             torch.from_numpy(level.pool_map[vertices] + np.repeat(coarser[:-1], np.diff(begin)))
             for level, (begin, vertices), (coarser, _) in zip(self.levels, parts, parts[1:], strict=False)
         ]
-        inside = parts[0][1]
-        x = self._one_hot[torch.from_numpy(self.graphs.vertex_labels[inside])]
+        vertices = parts[0][1]
+        x = self._one_hot[torch.from_numpy(self.graphs.vertex_labels[vertices])]
         if attributes:
-            x = torch.cat([x, torch.from_numpy(self.graphs.vertex_attributes[inside]).to(x.dtype)], dim=1)
-        return Sample(x, Pyramid(tuple(found), tuple(pool_maps)), torch.from_numpy(self.graphs.ys[graphs]))
+            x = torch.cat([x, torch.from_numpy(self.graphs.vertex_attributes[vertices]).to(x.dtype)], dim=1)
+        return Sample(x, Pyramid(tuple(levels), tuple(pool_maps)), torch.from_numpy(self.graphs.ys[graphs]))
 
     def _graph(self, h: int, chosen: Array, begin: Array, vertices: Array, attributes: bool) -> Graph:
-        """$G^{(h)}$ of some pyramids with the labels that are given; vertices are counted on from graph to graph."""
+        """Gather $G^{(h)}$ of some pyramids with the labels of the dataset; vertices are renumbered for the batch."""
         level = self.levels[h]
         pointer = _pointer(level.degree[vertices])
         ends, edges = gathered(level.edge_pointer, chosen)
@@ -111,12 +112,12 @@ class Pyramids:
 
     @cached_property
     def _edge_attributes(self) -> torch.Tensor:
-        """Of the edges of level 0 in their order there, where a self-connection ends those into a vertex."""
-        level, given = self.levels[0], self.graphs.edge_attributes
-        rows = torch.zeros(len(level.source), given.shape[1])
+        """Attributes of the edges of level 0, where the self-connection is the last edge into a vertex."""
+        level, attributes = self.levels[0], self.graphs.edge_attributes
+        rows = torch.zeros(len(level.source), attributes.shape[1])
         others = np.ones(len(rows), bool)
         others[np.cumsum(level.degree) - 1] = False
-        rows[torch.from_numpy(others)] = torch.tensor(given, dtype=rows.dtype)
+        rows[torch.from_numpy(others)] = torch.tensor(attributes, dtype=rows.dtype)
         return rows
 
     @cached_property
@@ -126,14 +127,14 @@ class Pyramids:
 
 @dataclass(frozen=True, eq=False)
 class GraphSource:
-    """Samples of some graphs of a dataset, each in several copies: one after the other all in the first, and so on.
+    """Samples of some graphs of a dataset in several copies: the first copy of each graph, then the second, and so on.
 
     Args:
-        pyramids: Of the dataset.
-        examples: Some of its graphs.
-        copies: Which copies to visit.
-        labelling: Of `GRAPH_LABELLINGS`.
-        attributes: Whether the signal has the vertex attributes too.
+        pyramids: Pyramids of the dataset.
+        examples: Graphs of the dataset to use.
+        copies: Copies to use.
+        labelling: Name of the edge labels, one of `GRAPH_LABELLINGS`.
+        attributes: Append vertex and edge attributes; see `Pyramids.sample`.
     """
 
     pyramids: Pyramids
@@ -146,11 +147,11 @@ class GraphSource:
         return len(self.examples) * len(self.copies)
 
     def sample(self, indices: Indices, epoch: int) -> Sample:
-        """These examples, which look the same in every epoch."""
+        """Build one sample from some examples, which are the same in every epoch."""
         copy, example = np.divmod(np.asarray(indices), len(self.examples))
         graphs, copies = self.examples.numbers[example], np.asarray(self.copies)[copy]
-        found = self.pyramids.sample(graphs, copies, self.labelling, attributes=self.attributes)
-        return replace(found, y=self.examples.take(example).ys)
+        sample = self.pyramids.sample(graphs, copies, self.labelling, attributes=self.attributes)
+        return replace(sample, y=self.examples.take(example).ys)
 
 
 def _pointer(counts: Int[Array, " rows"]) -> Int[Array, " rows+1"]:

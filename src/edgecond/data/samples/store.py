@@ -1,4 +1,4 @@
-"""Pyramids of all graphs of a dataset: computed once, by several processes, and kept in a file (Section 3.5)."""
+"""Pyramids of all graphs of a dataset, computed once by several processes and cached in a file (Section 3.5)."""
 
 from __future__ import annotations
 
@@ -26,24 +26,18 @@ from edgecond.data.graphs import Graphs, self_connected
 from edgecond.data.pyramid.kron import multiresolutions, TRIES, WeightedGraph
 from edgecond.data.samples import generator
 from edgecond.data.samples.graphs import PackedLevel, Pyramids
+from edgecond.files import cache_directory, replacing
 
 VERSION = 2
-"""Of the pyramids: it changes when the same graphs and settings give others."""
+"""Version of the pyramids, which changes when the same graphs and settings give different ones."""
 CHUNKS = 256
-"""Pieces of work at most, nearly equal."""
+"""Largest number of chunks of work, which take about the same time."""
 FEW = 3000
-"""Vertices that are not worth another process."""
+"""Number of vertices below which more processes are not worthwhile."""
 
-Progress = Callable[[int, int], None]  # graphs done, of all
-Arrays = dict[str, Array]  # "h.name": what `PackedLevel` calls name at level h
-Work = Callable[[range], Arrays]  # the pyramids of some graphs
-
-
-def cache_directory() -> Path:
-    """The directory that `EDGECOND_CACHE` names; `edgecond/pyramids` in the user's cache directory otherwise."""
-    if named := os.environ.get("EDGECOND_CACHE"):
-        return Path(named).expanduser()
-    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "edgecond" / "pyramids"
+Progress = Callable[[int, int], None]  # number of graphs done, number of all graphs
+Arrays = dict[str, Array]  # "h.name": attribute `name` of `PackedLevel` at level h
+Work = Callable[[range], Arrays]  # computes the pyramids of some graphs
 
 
 def pyramids(
@@ -57,27 +51,27 @@ def pyramids(
     progress: Progress = lambda done, total: None,
     alone: bool = False,
 ) -> Pyramids:
-    """Several pyramids of every graph of a dataset, from the cache if they are there.
+    """Compute several pyramids of every graph of a dataset, or read them from the cache.
 
-    The file is mapped into memory, and its name tells data and settings; one that is damaged is written again.
-    Pyramids depend on graph, copy and seed alone, not on the number of processes.
+    The file is mapped into memory; its name depends on data and settings, and a damaged one is written again. Pyramids
+    depend on graph, copy and seed only, not on the number of processes.
 
     Args:
-        graphs: The dataset.
-        levels: Of each pyramid, the input among them.
-        copies: Pyramids of each graph, which differ in their sparsification.
-        seed: What the sparsifications depend on.
-        tries: Draws of a sparsified graph until it is connected, at most.
-        jobs: Processes that compute; as many as there are cores by default.
-        progress: Called with the number of graphs that are done, and of all.
-        alone: Each graph has the pyramids that it would have if it were the only one, and no file is kept.
+        graphs: Graphs of the dataset.
+        levels: Number of levels of each pyramid, including the input.
+        copies: Number of pyramids of each graph, which differ in their sparsification.
+        seed: Random seed of the sparsification.
+        tries: Largest number of draws until a sparsified graph is connected.
+        jobs: Number of processes; the number of cores by default.
+        progress: Function that is called with the number of finished graphs and of all graphs.
+        alone: Compute the pyramids of each graph as if it were the only one, and do not cache them.
     """
     work = partial(_pyramids_of, graphs, levels, copies, seed, tries, alone)
     if alone:
         return _packed_up(graphs, levels, copies, _computed(graphs, work, jobs, progress))
     settings = {"version": VERSION, "levels": levels, "copies": copies, "seed": seed, "tries": tries}
-    made_of = settings | {"data": graphs.digest, "sizes": graphs.sizes.tolist()}
-    key = hashlib.sha256(json.dumps(made_of).encode()).hexdigest()
+    inputs = settings | {"data": graphs.digest, "sizes": graphs.sizes.tolist()}
+    key = hashlib.sha256(json.dumps(inputs).encode()).hexdigest()
     path = cache_directory() / f"{graphs.name.lower()}-{key[:16]}.safetensors"
     arrays = _read(path)
     if arrays is None:
@@ -92,37 +86,37 @@ def _packed_up(graphs: Graphs, levels: int, copies: int, arrays: Arrays) -> Pyra
 
 
 def _input(graphs: Graphs) -> Arrays:
-    """$G^{(0)}$ of all graphs."""
+    """Return the arrays of $G^{(0)}$ of all graphs."""
     graph = graphs.graph()
     first = np.repeat(graphs.vertex_pointer[:-1], graphs.sizes)
     source = graph.source.numpy() - first[graph.target.numpy()]
-    found = {"sizes": graphs.sizes, "degree": graph.degree.numpy(), "source": source}
     assert graph.labels.index is not None
-    return {f"0.{name}": values for name, values in (found | {"values": graph.labels.index.numpy()}).items()}
+    values = graph.labels.index.numpy()
+    return {"0.sizes": graphs.sizes, "0.degree": graph.degree.numpy(), "0.source": source, "0.values": values}
 
 
 def _level(arrays: Arrays, h: int) -> Arrays:
-    found = {name.split(".")[1]: values for name, values in arrays.items() if name.startswith(f"{h}.")}
-    return {"pool_map": np.zeros(0, np.int32)} | found
+    level = {name.split(".")[1]: values for name, values in arrays.items() if name.startswith(f"{h}.")}
+    return {"pool_map": np.zeros(0, np.int32)} | level
 
 
-# Computed
+# Computation
 
 
 def _computed(graphs: Graphs, work: Work, jobs: int | None, progress: Progress) -> Arrays:
-    """The pyramids without the input graphs, which the dataset has."""
-    found: list[Arrays] = []
+    """Compute the pyramids without their input graphs, which are in the dataset."""
+    parts: list[Arrays] = []
     done = 0
     chunks = _chunks(graphs)
     for chunk, arrays in zip(chunks, _mapped(work, chunks, jobs or os.cpu_count() or 1, graphs), strict=True):
-        found.append(arrays)
+        parts.append(arrays)
         done += len(chunk)
         progress(done, len(graphs))
-    return {name: np.concatenate([arrays[name] for arrays in found]) for name in found[0]} if found else {}
+    return {name: np.concatenate([arrays[name] for arrays in parts]) for name in parts[0]} if parts else {}
 
 
 def _chunks(graphs: Graphs) -> list[range]:
-    """Graphs in a row, in pieces that take about the same time."""
+    """Divide the graphs into consecutive chunks that take about the same time."""
     cost = np.cumsum(graphs.sizes.astype(float) ** 1.5 + 10)
     cuts = np.unique(np.searchsorted(cost, np.linspace(0, cost[-1], CHUNKS + 1)[1:-1]))
     bounds = np.unique([0, *cuts, len(graphs)]).tolist()
@@ -133,7 +127,7 @@ def _mapped(work: Work, chunks: Sequence[range], jobs: int, graphs: Graphs) -> I
     if jobs == 1 or graphs.num_vertices < FEW:
         yield from map(work, chunks)
         return
-    # A forked process needs nothing of the script that started it; elsewhere that must be importable.
+    # A forked process does not import the main script; a spawned one does, so the script must be importable.
     context = get_context("fork" if sys.platform == "linux" else None)
     with ProcessPoolExecutor(jobs, context, initializer=threadpool_limits, initargs=(1,)) as pool:
         yield from pool.map(work, chunks)
@@ -142,17 +136,17 @@ def _mapped(work: Work, chunks: Sequence[range], jobs: int, graphs: Graphs) -> I
 def _pyramids_of(
     graphs: Graphs, levels: int, copies: int, seed: int, tries: int, alone: bool, numbers: range
 ) -> Arrays:
-    """The pyramids of some graphs."""
-    made = []
+    """Compute the pyramids of some graphs."""
+    per_graph = []
     for number in numbers:
         graph = graphs[number]
         rngs = [generator(seed, 0 if alone else number, copy) for copy in range(copies)]
-        made.append(multiresolutions(graph.source, graph.target, graph.n, levels, rngs, tries=tries))
+        per_graph.append(multiresolutions(graph.source, graph.target, graph.n, levels, rngs, tries=tries))
     arrays: Arrays = {}
     if levels > 1:
-        arrays["0.pool_map"] = _row([of_graph[0].pool_maps[0] for of_graph in made])
+        arrays["0.pool_map"] = _row([several[0].pool_maps[0] for several in per_graph])
     for h in range(1, levels):
-        every = [copy for of_graph in made for copy in of_graph]
+        every = [copy for several in per_graph for copy in several]
         arrays |= {f"{h}.{name}": values for name, values in _packed([copy.levels[h] for copy in every]).items()}
         if h < levels - 1:
             arrays[f"{h}.pool_map"] = _row([copy.pool_maps[h] for copy in every])
@@ -160,7 +154,7 @@ def _pyramids_of(
 
 
 def _packed(graphs: Sequence[WeightedGraph]) -> Arrays:
-    """Coarse graphs side by side, with self-connections of weight zero."""
+    """Pack coarse graphs side by side, adding self-connections of weight zero."""
     sizes = np.array([graph.n for graph in graphs], np.int32)
     counts = [len(graph.source) for graph in graphs]
     first = np.append(0, np.cumsum(sizes))
@@ -177,21 +171,21 @@ def _row(parts: Sequence[Int[Array, " n"]]) -> Int[Array, " n"]:
     return np.concatenate(parts).astype(np.int32)
 
 
-# Kept
+# Cache
 
 
 def _digest(arrays: Arrays) -> str:
-    found = hashlib.sha256()
+    total = hashlib.sha256()
     for name in sorted(arrays):
-        found.update(f"{name} {arrays[name].dtype} {arrays[name].shape}\n".encode())
-        found.update(np.ascontiguousarray(arrays[name]).data)
-    return found.hexdigest()
+        total.update(f"{name} {arrays[name].dtype} {arrays[name].shape}\n".encode())
+        total.update(np.ascontiguousarray(arrays[name]).data)
+    return total.hexdigest()
 
 
 def _read(path: Path) -> Arrays | None:
-    """The arrays of a file, mapped into memory; none if it is not there or not whole."""
+    """Map the arrays of a file into memory; return None if the file is missing or damaged."""
     with suppress(OSError, SafetensorError, ValueError), safe_open(path, "pt") as file:
-        # Tensors of torch are mapped; those of NumPy would be read.
+        # Torch tensors are mapped into memory; NumPy arrays would be read.
         arrays = {name: file.get_tensor(name).numpy() for name in file.keys()}  # noqa: SIM118 (not a dict)
         if (file.metadata() or {}).get("digest") == _digest(arrays):
             return arrays
@@ -199,15 +193,11 @@ def _read(path: Path) -> Arrays | None:
 
 
 def _write(path: Path, arrays: Arrays) -> None:
-    """Whole or not at all; without a place to keep them pyramids stay in memory, for once."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+    """Write the arrays completely or not at all; where they cannot be written, warn."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_bytes(save(arrays, {"digest": _digest(arrays)}))
-        temporary.replace(path)
+        with replacing(path) as file:
+            file.write(save(arrays, {"digest": _digest(arrays)}))
     except OSError as error:
-        with suppress(OSError):
-            temporary.unlink()
         warnings.warn(
             f"pyramids are kept in {path.parent}, which cannot be written ({error.strerror}): they will be computed "
             "again next time. Set EDGECOND_CACHE to another directory.",

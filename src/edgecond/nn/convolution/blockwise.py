@@ -1,7 +1,7 @@
-"""Equation 1 block by block: F is evaluated on some edges at a time, and again in the backward pass.
+"""Equation 1 block by block: F is evaluated on a block of edges at a time, and again in the backward pass.
 
-Nothing of the size of the edges is kept beyond the input: the low-memory mode of `factored`, and the only mode of
-`per_edge`, whose filters would not fit otherwise.
+Nothing of the size of the edges is kept beyond the input. This is the low-memory mode of `factored` and the only mode
+of `per_edge`, whose filters would not fit into memory otherwise.
 """
 
 from __future__ import annotations
@@ -17,35 +17,46 @@ from torch import nn, Tensor
 
 from edgecond.graph import Graph, Rows
 from edgecond.graph.segment import segment_sum
-from edgecond.nn import kernels as native
-from edgecond.nn.convolution.reduce import check_signal
+from edgecond.nn import kernels
+from edgecond.nn.convolution.operators import check_signal
 from edgecond.nn.kernels import Activations, Gradients
 
-Rule = Callable[[Tensor], Tensor]  # from the labels of a block to its filters, or to its hidden activations
+BLOCK = 1 << 14  # edges per block of the low-memory mode: their activations stay in the cache
+
+Rule = Callable[[Tensor], Tensor]  # maps the labels of a block to its filters, or to its hidden activations
 
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """The edges `edges` of a graph, which go into the vertices from `first` on."""
+    """Consecutive edges of a graph, and the range of vertices that they go into.
+
+    Attributes:
+        edges: Positions of the edges in the graph.
+        source: Source of each edge.
+        target: Target of each edge, counted from `first`.
+        first: First vertex of the range.
+        count: Number of vertices in the range.
+    """
 
     edges: slice
     source: Tensor
-    target: Tensor  # counted from `first`
+    target: Tensor
     first: int
     count: int
 
     @property
     def rows(self) -> Rows:
+        """The edges of the block grouped by target."""
         vertices = torch.arange(self.count + 1, device=self.target.device)
         return Rows(torch.searchsorted(self.target, vertices), self.source)
 
     def labels(self, graph: Graph, values: Tensor) -> Tensor:
-        """One row of the graph's labels per edge of this block."""
+        """Return the label of each edge of this block."""
         index = graph.labels.index
         return values[self.edges] if index is None else values.index_select(0, index[self.edges])
 
     def add_to_labels(self, graph: Graph, values: Tensor, rows: Tensor) -> None:
-        """The other way round: rows of this block's edges are added to those of their labels."""
+        """Add one row per edge of this block to the rows of their labels."""
         index = graph.labels.index
         if index is None:
             values[self.edges] += rows
@@ -53,12 +64,12 @@ class Block:
             values.scatter_add_(0, index[self.edges, None].expand_as(rows), rows)
 
     def of(self, signal: Tensor) -> Tensor:
-        """The part of a signal on the vertices that belongs to this block."""
+        """Return the rows of a signal that belong to the vertices of this block."""
         return signal[self.first : self.first + self.count]
 
 
 def blocks(graph: Graph, size: int) -> Iterator[Block]:
-    """All edges of the graph in order, `size` at a time; a vertex may lie in several blocks."""
+    """Yield the edges of the graph in order, `size` at a time; the edges of a vertex may lie in several blocks."""
     for begin in range(0, graph.num_edges, size):
         edges = slice(begin, min(begin + size, graph.num_edges))
         target = graph.target[edges]
@@ -67,7 +78,7 @@ def blocks(graph: Graph, size: int) -> Iterator[Block]:
 
 
 class FilterSum:
-    """The sum over a block given one filter per edge."""
+    """The sum over a block from one filter per edge."""
 
     @staticmethod
     def add(out: Tensor, x: Tensor, theta: Tensor, weight: Tensor | None, block: Block) -> None:
@@ -86,7 +97,7 @@ class FilterSum:
 
 
 class DiagonalSum:
-    """The sum over a block given one weight per channel and edge."""
+    """The sum over a block from one weight per channel and edge."""
 
     @staticmethod
     def add(out: Tensor, x: Tensor, theta: Tensor, weight: Tensor | None, block: Block) -> None:
@@ -103,12 +114,12 @@ class DiagonalSum:
 
 
 class FactorSum:
-    """The sum over a block given the activations that blend the weight."""
+    """The sum over a block from the hidden activations and the matrices of the last layer of F."""
 
     @staticmethod
     def add(out: Tensor, x: Tensor, hidden: Tensor, weight: Tensor | None, block: Block) -> None:
         assert weight is not None
-        block.of(out).add_(native.gather(block.rows, Activations(hidden), weight, x))
+        block.of(out).add_(kernels.gather(block.rows, Activations(hidden), weight, x))
 
     @staticmethod
     def gradients(
@@ -116,7 +127,7 @@ class FactorSum:
     ) -> tuple[Tensor | None, Tensor | None]:
         assert weight is not None
         to = Gradients(for_x, torch.empty_like(hidden), torch.empty_like(weight))
-        native.spread(block.rows, Activations(hidden), weight, block.of(gradient), x, to)
+        kernels.spread(block.rows, Activations(hidden), weight, block.of(gradient), x, to)
         return to.hidden, to.weight
 
 
@@ -134,17 +145,17 @@ def blockwise(
     *,
     size: int,
 ) -> Float[Tensor, "n d_out"]:
-    """The sum over neighbours, with `rule` evaluated on `size` labels at a time, twice.
+    """Sum over the neighbours, with `rule` evaluated on `size` labels at a time, in both passes.
 
     Args:
         x: Signal on the source vertices.
-        graph: The edges to sum over, and their labels; an index of distinct ones is looked up block by block.
-        rule: Filters, or the activations of their factors, from labels; a pure function of each label.
-        kind: Which of the two.
+        graph: The edges to sum over, and their labels; an index of distinct labels is looked up block by block.
+        rule: Maps labels to filters, or to hidden activations of F; a pure function of each label.
+        kind: How to sum over a block, given the values of `rule`.
         d_out: Width of the output.
-        parameters: What `rule` depends on and gradients are wanted for.
-        weight: The matrices that activations blend.
-        size: Edges per block.
+        parameters: The tensors that `rule` depends on and that may need gradients.
+        weight: The matrices of the last layer of F, if `rule` gives hidden activations.
+        size: Number of edges per block.
     """
     check_signal(x, graph)
     # A half from autocast is computed in the precision of the parameters.
@@ -177,10 +188,10 @@ class _Blockwise(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        if torch.is_grad_enabled():  # torch's once_differentiable would pass this over if `gradient` is a constant
+        if torch.is_grad_enabled():  # torch's once_differentiable misses this if `gradient` is a constant
             raise RuntimeError(
-                "a convolution that is computed block by block has no second derivative: leave low_memory off, and "
-                "give F a linear last layer, for a gradient that is differentiated again (create_graph=True)."
+                "a convolution that is computed block by block has no second derivative (create_graph=True): "
+                "set low_memory=False, and give F a linear last layer."
             )
         x, values, weight, *parameters = ctx.saved_tensors
         needs_x, needs_labels, needs_weight = ctx.needs_input_grad[5:8]
@@ -200,22 +211,22 @@ class _Blockwise(torch.autograd.Function):
             inputs = [*learnt, part] if needs_labels else learnt
             if not inputs or not produced.requires_grad:
                 continue
-            found = torch.autograd.grad(produced, inputs, back, allow_unused=True, materialize_grads=True)
-            for total, piece in zip(sums, found, strict=False):
-                total += piece
+            gradients = torch.autograd.grad(produced, inputs, back, allow_unused=True, materialize_grads=True)
+            for total, part_gradient in zip(sums, gradients, strict=False):
+                total += part_gradient
             if for_labels is not None:
-                block.add_to_labels(ctx.graph, for_labels, found[-1])
+                block.add_to_labels(ctx.graph, for_labels, gradients[-1])
         learnt_sums = iter(sums)
         by_parameter = [next(learnt_sums) if needed else None for needed in ctx.needs_input_grad[8:]]
         return (None,) * 5 + (for_x, for_labels, for_weight, *by_parameter)
 
 
 def blockable(network: nn.Module) -> bool:
-    """Whether evaluating the network on parts of the labels, and once more, gives the same numbers."""
-    drawn = (nn.modules.dropout._DropoutNd, nn.RReLU)
-    mixed = nn.modules.batchnorm._BatchNorm  # without running statistics it mixes when evaluated, too
+    """Return whether the network gives the same numbers if it is evaluated on parts of the labels, and twice."""
+    random = (nn.modules.dropout._DropoutNd, nn.RReLU)
+    mixing = nn.modules.batchnorm._BatchNorm  # without running statistics, it mixes labels in evaluation mode, too
     return not any(
-        (isinstance(part, drawn) and part.training)
-        or (isinstance(part, mixed) and (part.training or part.running_mean is None))
+        (isinstance(part, random) and part.training)
+        or (isinstance(part, mixing) and (part.training or part.running_mean is None))
         for part in network.modules()
     )

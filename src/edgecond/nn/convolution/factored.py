@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from jaxtyping import Float
 from torch import Tensor
 
 from edgecond.graph import Graph
+from edgecond.nn import kernels
+from edgecond.nn.convolution.aggregation import aggregate
+from edgecond.nn.convolution.algorithm import Algorithm, BLEND, Filters, Plan, SCATTERED, Sizes
+from edgecond.nn.convolution.blockwise import BLOCK, blockwise, FactorSum
 from edgecond.nn.convolution.operators import blend, Layers
-from edgecond.nn.convolution.reduce import reduced
 
 
 def factored(
@@ -20,28 +25,81 @@ def factored(
     layers: Layers = ((), ()),
     by: str = "target",
 ) -> Float[Tensor, "n d_out"]:
-    r"""Every filter is a blend of $k$ fixed matrices, so blend the neighbours instead.
+    r"""Compute Equation 1 by blending the neighbours instead of the matrices of the last layer of $F$.
 
-    The last layer of $F$ is linear, $\Theta_{ji} = \sum_k h_{ji,k} W_k$, and sums can be exchanged:
+    That layer is linear, $\Theta_{ji} = \sum_k h_{ji,k} W_k$, so the sums can be exchanged:
 
     $$\sum_{j \in N(i)} \Theta_{ji}\, x_j
       = \sum_k W_k \sum_{j \in N(i)} h_{ji,k}\, x_j
       = \sum_{j \in N(i)} \sum_k h_{ji,k}\, (W_k x_j).$$
 
-    Exact both times. The middle form, by target, takes $m k d_{in} + n k d_{in} d_{out}$ multiply-adds, the right
-    one, by source, $m k d_{out} + n_{src} k d_{in} d_{out}$.
+    Both forms are exact. The middle one, by target, takes $m k d_{in} + n k d_{in} d_{out}$ multiply-adds; the right
+    one, by source, takes $m k d_{out} + n_{src} k d_{in} d_{out}$.
 
     Args:
         x: Signal $X^{l-1}$ on the source vertices.
         graph: The edges $(j, i)$ to sum over.
         hidden: Activations $h_{ji}$ entering the last layer of $F$; the labels $L(j,i)$ if there are layers.
         weight: The matrices $W_k$ of that layer; one more than `hidden` has columns if the layer has a bias.
-        reduce: "mean" (the paper), "sum" or "max".
-        layers: Weights and biases of hidden layers with ReLUs that lead from `hidden` to the activations. They are
-            computed where they are needed, in both passes, and never stored.
-        by: The form: "target" or "source".
+        reduce: Name of the aggregation; "mean" is that of the paper.
+        layers: Weights and biases of hidden layers with ReLUs, which map `hidden` to the activations. Where the kernels
+            allow it, these are computed when they are needed, in both passes, and never stored.
+        by: The form, "target" or "source".
 
     Returns:
         Signal $X^l$, before the bias $b^l$.
     """
-    return reduced(graph, reduce, lambda edges: blend(x, edges, weight, hidden, layers=layers, by=by))
+    return aggregate(graph, reduce, lambda edges: blend(x, edges, weight, hidden, layers=layers, by=by))
+
+
+class Factored(Algorithm):
+    """`factored`, for filter networks whose last layer is linear."""
+
+    name, needs, traced = "factored", "a filter network whose last layer is linear", 0
+
+    def applies(self, graph: Graph, filters: Filters) -> bool:
+        return filters.hidden is not None and filters.weight is not None
+
+    def cost(self, sizes: Sizes) -> Iterator[Plan]:
+        if sizes.k is None:
+            return
+        k, theta = sizes.k, sizes.theta
+        hidden = 0 if sizes.fused else k * (min(sizes.m, BLOCK) if sizes.low_memory else sizes.m)
+        numbers = hidden + k * theta
+        yield sizes.plan(
+            self.name,
+            "target",
+            product=sizes.n * k * theta,
+            blend=sizes.m * k * sizes.d_in,
+            numbers=numbers,
+            scale=BLEND,
+        )
+        if sizes.fused or not sizes.low_memory:
+            yield sizes.plan(
+                self.name,
+                "source",
+                product=sizes.num_sources * k * theta,
+                blend=sizes.m * k * sizes.d_out,
+                numbers=numbers,
+                scale=SCATTERED,
+            )
+
+    def run(
+        self, x: Tensor, graph: Graph, filters: Filters, reduce: str, *, by: str | None, low_memory: bool
+    ) -> Tensor:
+        assert filters.hidden is not None
+        assert filters.weight is not None
+        hidden, weight, labels, by = filters.hidden, filters.weight, graph.labels, by or "target"
+        if filters.layers and labels.index is None and (not low_memory or kernels.fuses(x)):
+            return factored(x, graph, labels.values, weight, reduce, layers=filters.layers, by=by)
+        if not (low_memory and filters.in_parts):
+            return factored(x, graph, labels.per_edge(hidden(labels.values)), weight, reduce, by=by)
+        parameters = filters.hidden_parameters
+        return aggregate(
+            graph,
+            reduce,
+            lambda edges: blockwise(x, edges, hidden, FactorSum, filters.d_out, parameters, weight, size=BLOCK),
+        )
+
+
+FACTORED = Factored()

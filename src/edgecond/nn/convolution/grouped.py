@@ -1,8 +1,9 @@
-r"""The sum over edges that are sorted by filter, with gradients of every order.
+r"""The sum over edges that are sorted by filter, with derivatives of every order.
 
 $$\text{grouped}(x, M, s)_i = \sum_{(j,i)} (M_{0r} + s_{ji} M_{1r})\, x_j$$
 
-for edges in run $r$. Its gradient by $x$ is a sum of the same kind, with ends exchanged and matrices transposed.
+for edges in run $r$. Its gradient with respect to $x$ is a sum of the same kind, with the ends of the edges exchanged
+and the matrices transposed.
 """
 
 from __future__ import annotations
@@ -14,22 +15,22 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from edgecond.nn import kernels as native
+from edgecond.nn import kernels
 from edgecond.nn.kernels import Runs
 
 
 def grouped(
     x: Float[Tensor, "n_src i"], matrices: Float[Tensor, "g c o i"], runs: Runs, count: int
 ) -> Float[Tensor, "n o"]:
-    """The sum for each of `count` targets; see `Runs`.
+    """Sum over the edges into each of `count` targets; see `Runs`.
 
     Args:
         x: Signal on the source vertices.
-        matrices: $M$, one or two per run.
+        matrices: $M$, one or two matrices per run.
         runs: The edges, sorted by run, and their scales.
         count: Number of targets.
     """
-    dtype = torch.promote_types(x.dtype, matrices.dtype)  # next to a half from autocast, the wider type
+    dtype = torch.promote_types(x.dtype, matrices.dtype)  # a half from autocast is computed in the wider type
     with torch.autocast(x.device.type, enabled=False):
         scale = None if runs.scale is None else runs.scale.to(dtype)
         return _products(x.to(dtype), matrices.to(dtype), replace(runs, scale=scale), count)
@@ -46,12 +47,12 @@ def _outer_sums(z: Tensor, x: Tensor, runs: Runs) -> Tensor:
 
 
 def _turned(runs: Runs, scale: Tensor | None) -> Runs:
-    """The edges the other way round."""
+    """Return the edges with source and target exchanged."""
     return Runs(runs.pointer, runs.target, runs.source, scale)
 
 
 def _for_scale(z: Tensor, x: Tensor, matrices: Tensor, runs: Runs) -> Tensor:
-    r"""The gradient of the scales: $z_i^\top M_{1r}\, x_j$ for every edge."""
+    r"""Return the gradient of the scales, $z_i^\top M_{1r}\, x_j$ for every edge."""
     edges = torch.arange(len(runs.source), device=x.device)
     slopes = _products(x, matrices[:, 1:], Runs(runs.pointer, runs.source, edges), len(edges))
     return (z.index_select(0, runs.target) * slopes).sum(1)
@@ -62,7 +63,7 @@ class _Products(torch.autograd.Function):
     def forward(ctx: Any, x: Tensor, matrices: Tensor, scale: Tensor | None, runs: Runs, count: int) -> Tensor:
         ctx.runs = runs
         ctx.save_for_backward(x, matrices, scale)
-        return native.products(runs, matrices, x, count)
+        return kernels.products(runs, matrices, x, count)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
@@ -80,7 +81,7 @@ class _OuterSums(torch.autograd.Function):
     def forward(ctx: Any, z: Tensor, x: Tensor, scale: Tensor | None, runs: Runs) -> Tensor:
         ctx.runs = runs
         ctx.save_for_backward(z, x, scale)
-        return native.outer_sums(runs, z, x)
+        return kernels.outer_sums(runs, z, x)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:

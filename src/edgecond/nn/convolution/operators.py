@@ -1,9 +1,9 @@
-r"""The factored sum as a torch operator, with gradients of every order, for eager mode, compile and export.
+r"""The factored sum as a torch operator, with derivatives of every order, for eager mode, compile and export.
 
 $$\text{blend}(x, a, W)_i = \sum_{(j,i)} \sum_c a_{ji,c} W_c\, x_j$$
 
-The activations $a_{ji}$ are given, or one-hot, or computed inside from the labels by the hidden layers of $F$. The
-backward pass computes activations and blends anew instead of keeping them.
+The activations $a_{ji}$ are given, or one-hot, or computed from the labels by the hidden layers of $F$ inside the
+operator. The backward pass computes activations and blends again instead of storing them.
 """
 
 from __future__ import annotations
@@ -16,12 +16,18 @@ from torch import Tensor
 
 from edgecond.graph import Graph, Rows
 from edgecond.graph.segment import segment_sum
-from edgecond.nn import kernels as native
-from edgecond.nn.convolution.reduce import check_signal
-from edgecond.nn.kernels import Activations, Gradients
-from edgecond.nn.kernels import torch as twin
+from edgecond.nn import kernels
+from edgecond.nn.kernels import activate, Activations, Gradients
 
 Layers = tuple[Sequence[Tensor], Sequence[Tensor]]  # weights and biases
+
+
+def check_signal(x: Tensor, graph: Graph) -> None:
+    """Check the shape of the signal: the kernels read it at the sources without checking."""
+    if x.dim() != 2 or x.shape[0] != graph.num_sources:
+        raise ValueError(
+            f"the signal must have one row per source vertex: got {tuple(x.shape)} for {graph.num_sources} vertices."
+        )
 
 
 def blend(
@@ -34,24 +40,24 @@ def blend(
     *,
     by: str,
 ) -> Tensor:
-    """The factored sum of a graph, read `by` target (blend first) or by source (multiply first).
+    """Compute the factored sum of a graph, by target (blend first) or by source (multiply first).
 
     Args:
         x: Signal on the source vertices.
         graph: The edges.
         weight: One matrix per channel of the activations, `(c, d_out, d_in)`.
         hidden: Activations of each edge; labels of each edge if there are layers.
-        index: The channel of each edge instead, for one-hot activations.
+        index: For one-hot activations, in place of `hidden`: the channel of each edge.
         layers: Weights and biases of the hidden layers of F.
         by: "target" or "source".
     """
     check_signal(x, graph)
     if by not in ("target", "source"):
-        raise ValueError(f"edges are read by target or by source: got {by!r}.")
+        raise ValueError(f"the form must be 'target' or 'source': got {by!r}.")
     rows = graph.by_source if by == "source" else graph.by_target
     given = [x, weight, *layers[0], *layers[1]] if hidden is None else [x, weight, hidden, *layers[0], *layers[1]]
     dtype = given[0].dtype
-    for tensor in given:  # next to a half from autocast, the wider type
+    for tensor in given:  # a half from autocast is computed in the wider type
         dtype = torch.promote_types(dtype, tensor.dtype)
     weights, biases = ([layer.to(dtype) for layer in group] for group in layers)
     return _blend(
@@ -81,12 +87,12 @@ def _blend(
     edge: Tensor | None,
     vertices: int,
 ) -> Tensor:
-    """The sum over rows that are targets, or over rows that are sources, which need the number of each edge."""
+    """Sum over rows that are targets, or over rows that are sources, if the number of each edge is given."""
     rows, a = Rows(pointer, column, edge), Activations(hidden, index, weights, biases)
     if edge is None:
-        return native.gather(rows, a, weight, x)
+        return kernels.gather(rows, a, weight, x)
     out = x.new_zeros(vertices, weight.shape[1])
-    native.spread(rows, a, weight.transpose(1, 2), x, out, Gradients(out))
+    kernels.spread(rows, a, weight.transpose(1, 2), x, out, Gradients(out))
     return out
 
 
@@ -113,10 +119,10 @@ def _blend_backward(
     needs_weight: bool,
     needs_layers: bool,
 ) -> list[Tensor]:
-    """The gradients of x, hidden, weight, weights and biases; an empty tensor for one that is not needed."""
+    """Return the gradients of x, hidden, weight, weights and biases; an empty tensor for one that is not needed."""
     rows, a = Rows(pointer, column, edge), Activations(hidden, index, weights, biases)
     by_target = edge is None
-    layers = needs_layers or (needs_hidden and len(weights) > 0)  # labels are behind the layers
+    layers = needs_layers or (needs_hidden and len(weights) > 0)  # the gradient of the labels passes through the layers
     to = Gradients(
         torch.zeros_like(x, memory_format=torch.contiguous_format) if needs_x and by_target else None,
         torch.empty_like(hidden, memory_format=torch.contiguous_format)
@@ -128,14 +134,14 @@ def _blend_backward(
     )
     for_x, for_weight = to.out, to.weight
     if by_target:
-        native.spread(rows, a, weight, gradient, x, to)
+        kernels.spread(rows, a, weight, gradient, x, to)
     else:
         turned = weight.transpose(1, 2)
-        for_x = native.gather(rows, a, turned, gradient) if needs_x else None
+        for_x = kernels.gather(rows, a, turned, gradient) if needs_x else None
         to.weight = None if for_weight is None else for_weight.transpose(1, 2)
-        native.spread(rows, a, turned, x, gradient, to)
-    found = [for_x, to.hidden, for_weight, *to.weights, *to.biases]
-    return [x.new_empty(0) if tensor is None else tensor for tensor in found]
+        kernels.spread(rows, a, turned, x, gradient, to)
+    gradients = [for_x, to.hidden, for_weight, *to.weights, *to.biases]
+    return [x.new_empty(0) if tensor is None else tensor for tensor in gradients]
 
 
 @_blend_backward.register_fake
@@ -170,10 +176,10 @@ def _gradients(ctx: Any, gradient: Tensor) -> tuple[Any, ...]:
     weights, biases = layers[: ctx.layers], layers[ctx.layers :]
     needs_x, needs_hidden, _, needs_weight = ctx.needs_input_grad[:4]
     needs_layers = any(layer.requires_grad for layer in layers)
-    if torch.is_grad_enabled():  # a gradient of the gradient is wanted
-        found = _differentiable(gradient, x, hidden, index, weight, weights, biases, pointer, column, edge)
+    if torch.is_grad_enabled():  # create_graph=True
+        gradients = _differentiable(gradient, x, hidden, index, weight, weights, biases, pointer, column, edge)
     else:
-        found = _blend_backward(
+        gradients = _blend_backward(
             gradient,
             x,
             hidden,
@@ -189,12 +195,12 @@ def _gradients(ctx: Any, gradient: Tensor) -> tuple[Any, ...]:
             needs_weight,
             needs_layers,
         )
-    by_layer = [found[3 + i] if layers[i].requires_grad else None for i in range(len(layers))]
+    by_layer = [gradients[3 + i] if layers[i].requires_grad else None for i in range(len(layers))]
     return (
-        found[0] if needs_x else None,
-        found[1] if needs_hidden else None,
+        gradients[0] if needs_x else None,
+        gradients[1] if needs_hidden else None,
         None,
-        found[2] if needs_weight else None,
+        gradients[2] if needs_weight else None,
         by_layer[: ctx.layers],
         by_layer[ctx.layers :],
         *[None] * 4,
@@ -216,15 +222,15 @@ def _differentiable(
     column: Tensor,
     edge: Tensor | None,
 ) -> list[Tensor | None]:
-    """The same gradients from operations that autograd can differentiate again; needs $O(m k d_{in})$ memory."""
-    # Aliases, so that a path by which one input depends on another is not counted twice.
+    """Return the same gradients from operations that autograd can differentiate again, in $O(m k d_{in})$ memory."""
+    # Aliases: if one input depends on another, the path between them must not be counted twice.
     inputs = [None if t is None else t.view_as(t) for t in (x, hidden, weight, *weights, *biases)]
     x, hidden, weight = inputs[:3]  # type: ignore[assignment]
     layers = [layer for layer in inputs[3:] if layer is not None]
     if hidden is None:
         activations = torch.eye(len(weight), dtype=x.dtype, device=x.device)[index]
     else:
-        activations = twin.activate(hidden, layers[: len(weights)], layers[len(weights) :])[-1]
+        activations = activate(hidden, layers[: len(weights)], layers[len(weights) :])[-1]
     if len(weight) > activations.shape[1]:
         activations = torch.cat([activations, activations.new_ones(len(activations), 1)], 1)
     row = Rows(pointer, column, edge).row
@@ -233,5 +239,5 @@ def _differentiable(
     outer = activations[:, :, None] * x[source][:, None, :]
     out = torch.einsum("nci,coi->no", segment_sum(outer, target, len(gradient)), weight)
     wanted = [tensor for tensor in inputs if tensor is not None and tensor.requires_grad]
-    found = iter(torch.autograd.grad(out, wanted, gradient, create_graph=True))
-    return [next(found) if tensor is not None and tensor.requires_grad else None for tensor in inputs]
+    gradients = iter(torch.autograd.grad(out, wanted, gradient, create_graph=True))
+    return [next(gradients) if tensor is not None and tensor.requires_grad else None for tensor in inputs]

@@ -1,13 +1,12 @@
-"""The sums of `edgecond.nn.kernels` in plain torch: for every device and precision, the slower twin.
+"""The torch backend: every device and precision, in plain torch operations.
 
-The channels are handled a few at a time, so that nothing larger than `ELEMENTS` numbers (or one channel) is formed, and
-no size has to be read back from a device. Half precisions are summed in single precision.
+The channels are processed a few at a time, so that no tensor has more than `ELEMENTS` numbers (or one channel), and no
+size has to be read back from a device. Half precisions are summed in single precision.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import torch
 from jaxtyping import Float
@@ -15,69 +14,72 @@ from torch import Tensor
 
 from edgecond.graph import Rows
 from edgecond.graph.segment import segment_sum
-
-if TYPE_CHECKING:
-    from edgecond.nn.kernels import Activations, Gradients, Runs
+from edgecond.nn.kernels.interface import activate, Activations, Backend, Gradients, Runs
 
 ELEMENTS = 1 << 24
 
 
-def gather(rows: Rows, a: Activations, weight: Float[Tensor, "c r j"], y: Float[Tensor, "v j"]) -> Tensor:
-    out = y.new_zeros(len(rows.pointer) - 1, weight.shape[1], dtype=_wide(y))
-    hidden = _last(_activations(a))
-    for channels, blends in _blends(rows, a, hidden, weight, y):
-        out += torch.einsum("ncj,crj->nr", blends, weight[channels].to(out.dtype))
-    return out.to(y.dtype)
+class Torch(Backend):
+    """The sums on torch's own operations."""
 
+    name, fused = "torch", False
 
-def spread(
-    rows: Rows,
-    a: Activations,
-    weight: Float[Tensor, "c r j"],
-    z: Float[Tensor, "n r"],
-    y: Float[Tensor, "v j"],
-    to: Gradients,
-) -> None:
-    activations = _activations(a)
-    hidden = _last(activations)
-    if to.weight is not None:
+    def serves(self, signal: Tensor) -> bool:
+        return True
+
+    def gather(self, rows: Rows, a: Activations, weight: Float[Tensor, "c r j"], y: Float[Tensor, "v j"]) -> Tensor:
+        out = y.new_zeros(len(rows.pointer) - 1, weight.shape[1], dtype=_wide(y))
+        hidden = _last(_activations(a))
         for channels, blends in _blends(rows, a, hidden, weight, y):
-            to.weight[channels] = torch.einsum("nr,ncj->crj", z.to(blends.dtype), blends).to(weight.dtype)
-    for_hidden = torch.empty_like(hidden) if hidden is not None and (to.hidden is not None or to.weights) else None
-    if to.out is not None or for_hidden is not None:
-        _multiply_first(rows, a, hidden, weight, z, y, to.out, for_hidden)
-    if for_hidden is not None and to.weights:
-        _descend(a, activations, for_hidden, to)
-    elif for_hidden is not None and to.hidden is not None:
-        to.hidden.copy_(for_hidden)
+            out += torch.einsum("ncj,crj->nr", blends, weight[channels].to(out.dtype))
+        return out.to(y.dtype)
+
+    def spread(
+        self,
+        rows: Rows,
+        a: Activations,
+        weight: Float[Tensor, "c r j"],
+        z: Float[Tensor, "n r"],
+        y: Float[Tensor, "v j"],
+        to: Gradients,
+    ) -> None:
+        activations = _activations(a)
+        hidden = _last(activations)
+        if to.weight is not None:
+            for channels, blends in _blends(rows, a, hidden, weight, y):
+                to.weight[channels] = torch.einsum("nr,ncj->crj", z.to(blends.dtype), blends).to(weight.dtype)
+        for_hidden = torch.empty_like(hidden) if hidden is not None and (to.hidden is not None or to.weights) else None
+        if to.out is not None or for_hidden is not None:
+            _multiply_first(rows, a, hidden, weight, z, y, to.out, for_hidden)
+        if for_hidden is not None and to.weights:
+            _descend(a, activations, for_hidden, to)
+        elif for_hidden is not None and to.hidden is not None:
+            to.hidden.copy_(for_hidden)
+
+    def products(self, runs: Runs, matrices: Float[Tensor, "g c o i"], x: Float[Tensor, "v i"], count: int) -> Tensor:
+        sizes = runs.pointer.diff().tolist()
+        groups = zip(x.index_select(0, runs.source).split(sizes), matrices.flatten(1, 2), strict=True)
+        nothing = x.new_zeros(0, runs.channels * matrices.shape[2])  # where there is no run at all
+        messages = torch.cat([nothing, *[rows @ matrix.T for rows, matrix in groups]])
+        if runs.scale is not None:
+            constant, slope = messages.chunk(2, 1)
+            messages = torch.addcmul(constant, runs.scale[:, None], slope)
+        return segment_sum(messages, runs.target, count)
+
+    def outer_sums(self, runs: Runs, z: Float[Tensor, "n o"], x: Float[Tensor, "v i"]) -> Float[Tensor, "g c o i"]:
+        sizes, left = runs.pointer.diff().tolist(), z.index_select(0, runs.target)
+        if runs.scale is not None:
+            left = torch.cat([left, left * runs.scale[:, None]], 1)
+        pairs = zip(left.split(sizes), x.index_select(0, runs.source).split(sizes), strict=True)
+        sums = [rows.T @ columns for rows, columns in pairs]
+        return torch.cat([x.new_zeros(0, x.shape[1]), *sums]).view(len(sizes), runs.channels, z.shape[1], x.shape[1])
+
+    def drop_(self, tensor: Tensor, p: float, seed: int) -> Tensor:
+        kept = torch.empty_like(tensor).bernoulli_(1 - p, generator=torch.Generator(tensor.device).manual_seed(seed))
+        return tensor.mul_(kept)
 
 
-def products(runs: Runs, matrices: Float[Tensor, "g c o i"], x: Float[Tensor, "v i"], count: int) -> Tensor:
-    sizes = runs.pointer.diff().tolist()
-    groups = zip(x.index_select(0, runs.source).split(sizes), matrices.flatten(1, 2), strict=True)
-    nothing = x.new_zeros(0, runs.channels * matrices.shape[2])  # where there is no run at all
-    messages = torch.cat([nothing, *[rows @ matrix.T for rows, matrix in groups]])
-    if runs.scale is not None:
-        constant, slope = messages.chunk(2, 1)
-        messages = torch.addcmul(constant, runs.scale[:, None], slope)
-    return segment_sum(messages, runs.target, count)
-
-
-def outer_sums(runs: Runs, z: Float[Tensor, "n o"], x: Float[Tensor, "v i"]) -> Float[Tensor, "g c o i"]:
-    sizes, left = runs.pointer.diff().tolist(), z.index_select(0, runs.target)
-    if runs.scale is not None:
-        left = torch.cat([left, left * runs.scale[:, None]], 1)
-    pairs = zip(left.split(sizes), x.index_select(0, runs.source).split(sizes), strict=True)
-    sums = [rows.T @ columns for rows, columns in pairs]
-    return torch.cat([x.new_zeros(0, x.shape[1]), *sums]).view(len(sizes), runs.channels, z.shape[1], x.shape[1])
-
-
-def activate(labels: Float[Tensor, "e s"], weights: Sequence[Tensor], biases: Sequence[Tensor]) -> list[Tensor]:
-    """The labels and the activations of each hidden layer of F."""
-    activations = [labels]
-    for weight, bias in zip(weights, biases, strict=True):
-        activations.append(torch.relu(torch.nn.functional.linear(activations[-1], weight, bias)))
-    return activations
+TORCH = Torch()
 
 
 def _activations(a: Activations) -> list[Tensor]:
@@ -89,9 +91,9 @@ def _last(activations: list[Tensor]) -> Tensor | None:
 
 
 def _descend(a: Activations, activations: list[Tensor], gradient: Tensor, to: Gradients) -> None:
-    """From the gradient of the last activations to those of the layers and of the labels."""
+    """Propagate the gradient of the last activations to the hidden layers and the labels."""
     for position in reversed(range(len(a.weights))):
-        gradient = gradient.masked_fill(activations[position + 1] <= 0, 0)  # as torch: a NaN passes
+        gradient = gradient.masked_fill(activations[position + 1] <= 0, 0)  # as in torch, a NaN passes
         to.weights[position].copy_(gradient.T @ activations[position])
         to.biases[position].copy_(gradient.sum(0))
         if position or to.hidden is not None:
@@ -127,7 +129,7 @@ def _multiply_first(
 def _blends(
     rows: Rows, a: Activations, hidden: Tensor | None, weight: Tensor, y: Tensor
 ) -> Iterator[tuple[slice, Float[Tensor, "n c j"]]]:
-    r"""$A_r = \sum_e a_e \otimes y_e$, some channels at a time."""
+    r"""Yield $A_r = \sum_e a_e \otimes y_e$, a few channels at a time."""
     row, neighbours = rows.row, y[rows.column].to(_wide(y))
     for channels in _slices(rows, weight):
         outer = _dense(rows, a, hidden, weight, channels, neighbours.dtype)[:, :, None] * neighbours[:, None, :]
@@ -137,7 +139,7 @@ def _blends(
 def _dense(
     rows: Rows, a: Activations, hidden: Tensor | None, weight: Tensor, channels: slice, dtype: torch.dtype
 ) -> Float[Tensor, "m c"]:
-    """The activations of some channels, in the order of the rows."""
+    """Return the activations of some channels, in the order of the rows."""
     edges = slice(None) if rows.edge is None else rows.edge
     if hidden is None:
         assert a.index is not None
@@ -154,8 +156,3 @@ def _slices(rows: Rows, weight: Tensor) -> Iterator[slice]:
 
 def _wide(y: Tensor) -> torch.dtype:
     return torch.promote_types(y.dtype, torch.float32)
-
-
-def drop_(tensor: Tensor, p: float, seed: int) -> Tensor:
-    kept = torch.empty_like(tensor).bernoulli_(1 - p, generator=torch.Generator(tensor.device).manual_seed(seed))
-    return tensor.mul_(kept)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from edgecond.errors import meant, RecipeError
+from edgecond.errors import did_you_mean, RecipeError
 from edgecond.nn.tasks.base import Loss, Outputs, Task, Views
 from edgecond.nn.tasks.classification import Classification
 from edgecond.nn.tasks.multilabel import Multilabel
@@ -27,7 +27,8 @@ TASKS: dict[str, type[Task]] = {
 def find(name: str) -> type[Task]:
     """Return the task of a name."""
     if name not in TASKS:
-        raise RecipeError(f"task must be one of {', '.join(TASKS)}: got {name!r}.{meant(name, TASKS)}")
+        suggestion = did_you_mean(name, TASKS, cutoff=0.3, list_known=False)
+        raise RecipeError(f"task must be one of {', '.join(TASKS)}: got {name!r}.{suggestion}")
     return TASKS[name]
 
 

@@ -1,4 +1,4 @@
-"""Whole pyramids: by hand on a path, and what holds for all."""
+"""Kron pyramids: by hand for a path, and properties of all pyramids."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.sentences import refused
 
 
 def test_the_pyramid_of_a_path_of_three_by_hand():
-    """Its two ends remain, half a conductance apart; then the first of them; then nothing changes any more."""
+    """Its two ends are kept, with conductance 1/2; then the first of them; then nothing changes."""
     ours = pyramid(path(3), levels=5)
 
     assert [graph.n for graph in ours.levels] == [3, 2, 1, 1, 1]
@@ -55,7 +55,7 @@ def assert_levels_fit_together(ours: Multiresolution) -> None:
 
 
 def assert_equal(one: Multiresolution, other: Multiresolution) -> None:
-    """To the last bit."""
+    """Compare bit for bit."""
     for ours, theirs in zip(one.levels + one[1:], other.levels + other[1:], strict=True):
         for array, expected in zip(ours, theirs, strict=True):
             np.testing.assert_array_equal(array, expected, strict=True)
@@ -91,7 +91,7 @@ def test_levels_fit_together(weights, levels, seed):
     ],
 )
 def test_levels_of_large_graphs_fit_together(weights, sizes):
-    """Sizes by hand as far as they do not depend on the draw."""
+    """Sizes by hand, as far as they do not depend on the random generator."""
     ours = pyramid(weights, levels=4)
 
     assert [graph.n for graph in ours.levels][: len(sizes)] == sizes
@@ -100,8 +100,8 @@ def test_levels_of_large_graphs_fit_together(weights, sizes):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_a_sparse_pyramid_is_the_dense_one(seed):
-    """From the same generator; the graph is in several components."""
+def test_sparse_and_dense_matrices_give_the_same_pyramid(seed):
+    """With the same generator, for a graph of several components."""
     weights = random_weights(120, 0.03, False, seed)
     expected = pyramid(weights, 5, seed)
 
@@ -116,16 +116,16 @@ def test_a_sparse_pyramid_is_the_dense_one(seed):
 
 @settings(deadline=None)
 @given(graphs, st.integers(1, 5), st.integers(0, 2**20))
-def test_several_pyramids_are_those_of_each_generator_in_turn(weights, levels, seed):
+def test_several_pyramids_are_those_of_the_single_generators(weights, levels, seed):
     assert_one_by_one(weights, levels, seed)
 
 
-def test_several_pyramids_of_a_large_graph_are_those_of_each_generator_in_turn():
+def test_several_pyramids_of_a_large_graph_are_those_of_the_single_generators():
     assert_one_by_one(grid(15, 20), levels=4, seed=0)
 
 
 def assert_one_by_one(weights: np.ndarray, levels: int, seed: int) -> None:
-    """To the last bit; and generators are left in the same state."""
+    """Compare bit for bit, including the state of the generators afterwards."""
     rngs, again = (np.random.default_rng(seed).spawn(3) for _ in range(2))
 
     several = multiresolutions(*np.nonzero(weights), len(weights), levels, rngs)
@@ -151,8 +151,8 @@ def test_directions_repetitions_and_self_loops_of_edges_do_not_matter():
     assert (matrix(ours.levels[0]) == path(4)).all()
 
 
-def test_narrow_integers_number_the_vertices_of_a_large_graph():
-    """A pair of them is numbered beyond 32 bits."""
+def test_vertices_of_a_large_graph_may_be_32_bit_integers():
+    """The number of a pair of vertices needs more than 32 bits."""
     vertices = np.arange(70_000, dtype=np.int32)
 
     ours = multiresolution(vertices[:-1], vertices[1:], 70_000, 1, np.random.default_rng(0))
@@ -161,18 +161,18 @@ def test_narrow_integers_number_the_vertices_of_a_large_graph():
     assert (np.abs(ours.levels[0].source - ours.levels[0].target) == 1).all()
 
 
-def test_graphs_without_edges_are_repeated():
+def test_graphs_without_edges_are_repeated_at_all_levels():
     ours = multiresolution(np.array([], dtype=int), np.array([], dtype=int), 2, 3, np.random.default_rng(0))
 
     assert [graph.n for graph in ours.levels] == [2, 2, 2]
     assert [index.tolist() for index in ours.pool_maps] == [[0, 1], [0, 1]]
 
 
-def test_impossible_pyramids_are_refused():
+def test_invalid_pyramids_are_errors():
     rng, edge = np.random.default_rng(0), (np.array([0]), np.array([2]))
     with refused("a pyramid needs at least one level: got 0."):
         multiresolution(*edge, 3, 0, rng)
     with refused("a graph needs at least one vertex: got 0."):
         multiresolution(*edge, 0, 2, rng)
-    with refused("the target of an edge is one of the 2 vertices, 0 to 1: found 2 to 2."):
+    with refused("target must number the 2 vertices from 0 to 1: found 2 to 2."):
         multiresolution(*edge, 2, 2, rng)

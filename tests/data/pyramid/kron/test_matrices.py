@@ -1,4 +1,4 @@
-"""Graphs as matrices: dense and sparse ones are alike."""
+"""Dense and sparse matrices of a graph are equivalent."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_components_are_those_of_the_reachable_vertices(weights):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_a_long_path_is_one_component_however_it_is_numbered(seed):
+def test_a_long_path_is_one_component_in_any_order(seed):
     order = np.random.default_rng(seed).permutation(500)
 
     assert len(components(path(500)[np.ix_(order, order)])) == 1
@@ -31,7 +31,7 @@ def test_a_long_path_is_one_component_however_it_is_numbered(seed):
 
 @settings(deadline=None)
 @given(graphs)
-def test_sparse_graphs_are_read_as_dense_ones_are(weights):
+def test_sparse_and_dense_graphs_have_the_same_entries(weights):
     sparse = csr_array(weights)
 
     assert [array.tolist() for array in entries(sparse)] == [array.tolist() for array in entries(weights)]
@@ -41,8 +41,8 @@ def test_sparse_graphs_are_read_as_dense_ones_are(weights):
 
 @settings(deadline=None)
 @given(graphs)
-def test_a_graph_is_made_of_its_edges_and_of_its_pieces(weights):
-    """Taking apart and putting together undo each other, for both kinds of matrices."""
+def test_a_graph_is_rebuilt_from_its_edges_and_from_its_pieces(weights):
+    """For dense and for sparse matrices."""
     assert (symmetric(len(weights), *edges(weights)) == weights).all()
     with sparse_above(2):
         assert (csr_array(symmetric(len(weights), *edges(weights))).toarray() == weights).all()
@@ -51,14 +51,14 @@ def test_a_graph_is_made_of_its_edges_and_of_its_pieces(weights):
 
 
 def test_large_graphs_are_sparse_unless_they_are_full():
-    """Large begins above 250 vertices, full where a tenth of the matrix is."""
+    """Large is more than 250 vertices, full a tenth of the matrix."""
     assert isinstance(symmetric(250, *edges(cycle(250))), np.ndarray)
     assert isinstance(symmetric(251, *edges(cycle(251))), csr_array)
     assert isinstance(symmetric(300, *edges(np.ones((300, 300)))), np.ndarray)
 
 
 @pytest.mark.parametrize("weights", [path(3), star(4), side_by_side(path(3), star(4))])
-def test_entries_that_are_stored_but_zero_are_no_edges(weights):
+def test_explicit_zeros_of_a_sparse_matrix_are_not_edges(weights):
     stored = csr_array(weights + 1)
     stored.data -= 1
 

@@ -1,4 +1,4 @@
-"""Sparsification: against pseudo-inverses, theorems, and the mean of repeated draws."""
+"""Sparsification agrees with pseudo-inverses, theorems, and the mean of repeated draws."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def all_resistances(weights: np.ndarray | csr_array) -> np.ndarray:
 
 @settings(deadline=None)
 @given(graphs)
-def test_resistances_are_those_of_the_pseudo_inverse_and_sum_as_foster_says(weights):
-    """Over the edges of a connected graph, weight times resistance sums to n - 1."""
+def test_resistances_are_those_of_the_pseudo_inverse_and_satisfy_foster_s_theorem(weights):
+    """Foster: weight times resistance sums to n - 1 over the edges of a connected graph."""
     for part in components(weights):
         connected = weights[np.ix_(part, part)]
         ours = all_resistances(connected)
@@ -43,7 +43,7 @@ def test_resistances_are_those_of_the_pseudo_inverse_and_sum_as_foster_says(weig
 @settings(deadline=None)
 @given(graphs, st.sampled_from([0.01, 0.3, 1, 5]), st.integers(0, 2**20))
 def test_a_sparsified_graph_has_some_of_the_edges_and_all_of_the_conductance(weights, epsilon, seed):
-    """Each draw adds (n - 1) / q to the sum of new weight times old resistance, whichever edge it is."""
+    """Each of q draws adds (n - 1) / q to the sum of new weight times old resistance, whatever the edge."""
     ours = sparsify(weights, epsilon, np.random.default_rng(seed))
 
     assert (ours == ours.T).all()
@@ -65,8 +65,8 @@ def test_the_expected_laplacian_of_one_draw_is_that_of_the_graph(weights):
     assert (np.abs(draws.mean(0) - laplacian(weights)) <= 5 * error + 1e-9).all()
 
 
-def test_new_weights_are_multiples_of_what_one_draw_is_worth():
-    """By hand: 12 vertices and epsilon 2 / sqrt(12) make 0.16 * 12 * ln 12 * 3 = 14.3 draws; K12 has w R = 1/6."""
+def test_new_weights_are_multiples_of_the_weight_of_one_draw():
+    """By hand: 12 vertices and epsilon 2 / sqrt(12) give 0.16 * 12 * ln 12 * 3 = 14.3 draws; K12 has w R = 1/6."""
     ours = sparsify(complete(12), 0.3, np.random.default_rng(0), tries=1)
 
     draws = ours[np.tril(ours) > 0] * 14 / 66
@@ -74,11 +74,11 @@ def test_new_weights_are_multiples_of_what_one_draw_is_worth():
     assert draws.sum() == pytest.approx(14)
 
 
-def test_spectra_come_closer_as_epsilon_falls():
-    """Spielman and Srivastava: the deviation relative to the graph's own Laplacian falls in proportion to epsilon."""
+def test_the_spectrum_deviates_in_proportion_to_epsilon():
+    """Spielman and Srivastava: the deviation relative to the Laplacian of the graph is proportional to epsilon."""
     n, rng = 60, np.random.default_rng(0)
 
-    def deviation(epsilon: float) -> float:  # the Laplacian of a complete graph is n on all that is orthogonal to 1
+    def deviation(epsilon: float) -> float:  # the Laplacian of a complete graph is n on the complement of 1
         values = np.linalg.eigvalsh(laplacian(sparsify(complete(n), epsilon, rng)))[1:] / n
         return np.abs(values - 1).max()
 
@@ -87,15 +87,15 @@ def test_spectra_come_closer_as_epsilon_falls():
     assert 1.5 < coarse / fine < 3
 
 
-def test_graphs_of_one_or_two_vertices_stay_as_they_are():
+def test_graphs_of_one_or_two_vertices_do_not_change():
     weights = side_by_side(path(1), weights_of(2, (0, 1, 0.3)))
 
     assert sparsify(weights, 0.3, np.random.default_rng(0)).tolist() == weights.tolist()
 
 
 @pytest.mark.parametrize("weights", [path(15), cycle(20), complete(10)])
-def test_a_graph_that_falls_apart_is_drawn_again(weights):
-    """Of single draws some are disconnected; ten, with ever smaller epsilon, nearly always suffice."""
+def test_a_disconnected_graph_is_drawn_again(weights):
+    """Some single draws are disconnected; ten draws with decreasing epsilon are nearly always enough."""
 
     def connected(tries: int) -> int:
         drawn = (sparsify(weights, 0.3, np.random.default_rng(seed), tries=tries) for seed in range(100))
@@ -118,7 +118,7 @@ def test_resistances_of_sparse_graphs_are_those_of_dense_ones(weights):
 
 
 def test_resistances_of_large_graphs_by_hand():
-    """Along a path distances; n - 1 in parallel to one on a cycle; 2 / n on a complete graph."""
+    """Distances along a path; n - 1 parallel to 1 on a cycle; 2 / n on a complete graph."""
     ends = np.array([0, 0, 1000]), np.array([2999, 1, 1007])
 
     np.testing.assert_allclose(resistances(csr_array(path(3000)), *ends), [2999, 1, 7], rtol=1e-9)
@@ -128,7 +128,7 @@ def test_resistances_of_large_graphs_by_hand():
 
 @pytest.mark.parametrize("weights", [grid(20, 20), random_weights(200, 0.1, True, 0)])
 def test_estimated_resistances_have_the_stated_precision(weights, monkeypatch):
-    """A squared length in 256 random directions: relative standard deviation 9 %, and the same whenever asked."""
+    """A squared length from 256 random directions has the relative standard deviation 9 %; it is reproducible."""
     i, j = np.nonzero(np.tril(weights))
     exact = resistances(weights, i, j)
     monkeypatch.setattr(sparsification, "EXACT", 100)
@@ -143,7 +143,7 @@ def test_estimated_resistances_have_the_stated_precision(weights, monkeypatch):
 
 @pytest.mark.parametrize("exact", [5000, 100])
 def test_spectra_of_large_graphs_are_those_of_the_graph_on_average(exact, monkeypatch):
-    """Whitened by the graph's own Laplacian, eigenvalues deviate by about 2 sqrt(n / q); here q sums over the draws."""
+    """Whitened by the Laplacian of the graph, eigenvalues deviate by about 2 sqrt(n / q) with q draws in total."""
     n, rng = 300, np.random.default_rng(0)
     weights = random_weights(n, 0.06, False, 0)
     values, vectors = np.linalg.eigh(laplacian(weights))
@@ -162,8 +162,8 @@ def test_spectra_of_large_graphs_are_those_of_the_graph_on_average(exact, monkey
 @settings(deadline=None)
 @given(graphs, st.integers(0, 2**20))
 @example(random_weights(14, 0.1, True, 619), 2)  # bridges, whose shares differ by 2e-12 from 1
-def test_sparse_graphs_are_sparsified_as_dense_ones_are(weights, seed):
-    """From the same generator: resistances agree to the digits that are drawn by."""
+def test_sparse_and_dense_graphs_are_sparsified_equally(weights, seed):
+    """With the same generator: probabilities are rounded to the digits in which resistances agree."""
     expected = sparsify(weights, 0.3, np.random.default_rng(seed))
 
     with sparse_above(2):

@@ -1,4 +1,4 @@
-"""Which vertices are kept: by hand on small graphs, and the same by all ways to find eigenvectors."""
+"""The kept vertices: by hand for small graphs, and the same with every method to compute eigenvectors."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ def test_the_positive_side_of_the_largest_eigenvector_is_kept(weights, kept):
     assert np.flatnonzero(split(weights)).tolist() == kept
 
 
-def test_a_multiple_eigenvalue_has_a_defined_side():
-    """By hand: the first unit vector less its mean on a complete graph; on a cycle of five cos(4 pi i / 5)."""
+def test_the_split_for_a_multiple_eigenvalue_is_well_defined():
+    """By hand: the first unit vector minus its mean on a complete graph; cos(4 pi i / 5) on a cycle of five."""
     assert np.flatnonzero(split(complete(3))).tolist() == [0]
     assert np.flatnonzero(split(complete(6))).tolist() == [0]
     assert np.flatnonzero(split(cycle(5))).tolist() == [0, 2, 3]
@@ -54,8 +54,8 @@ def test_a_multiple_eigenvalue_has_a_defined_side():
 
 @pytest.mark.parametrize("weights", [complete(3), complete(6), cycle(5), cycle(7), path(6), star(6)])
 @pytest.mark.parametrize("seed", range(3))
-def test_the_side_does_not_depend_on_the_basis_of_an_eigenspace(weights, seed, monkeypatch):
-    """LAPACK is free to return any orthonormal basis, and either sign of a single vector."""
+def test_the_split_does_not_depend_on_the_basis_of_an_eigenspace(weights, seed, monkeypatch):
+    """LAPACK may return any orthonormal basis, and either sign of a single vector."""
     expected = split(weights)
     values, vectors = np.linalg.eigh(laplacian(weights))
     top = np.isclose(values, values[-1])
@@ -66,8 +66,8 @@ def test_the_side_does_not_depend_on_the_basis_of_an_eigenspace(weights, seed, m
     assert split(weights).tolist() == expected.tolist()
 
 
-def test_vertices_where_the_eigenvector_is_zero_are_split_among_themselves():
-    """By hand: the heavy edge has (1, -1, 0, ...); what hangs on it is a vertex, a path of two or a path of three."""
+def test_vertices_where_the_eigenvector_is_zero_are_split_separately():
+    """By hand: the heavy edge has (1, -1, 0, ...); attached to it is a vertex, a path of two or a path of three."""
     heavy = [(0, 1, 10), (0, 2, 1), (1, 2, 1)]
 
     assert np.flatnonzero(split(weights_of(3, *heavy))).tolist() == [0, 2]
@@ -89,8 +89,8 @@ def test_vertices_where_the_eigenvector_is_zero_are_split_among_themselves():
         random_weights(150, 0.02, False, 0),
     ],
 )
-def test_large_graphs_are_split_as_small_ones_are(weights):
-    """Lanczos iterations against all eigenvectors; single, double and high multiplicities."""
+def test_sparse_and_dense_graphs_have_the_same_split(weights):
+    """Lanczos iterations against LAPACK; eigenvalues of single, double and high multiplicity."""
     expected = split(weights)
 
     with sparse_above(50):
@@ -100,15 +100,15 @@ def test_large_graphs_are_split_as_small_ones_are(weights):
 
 
 @pytest.mark.parametrize("iterations", [1, 20])
-def test_large_graphs_whose_iterations_stall_are_split_all_the_same(iterations, monkeypatch):
-    """The eigenvalues of a long path are too close to each other for a few iterations, or even for the inverse's."""
+def test_large_graphs_are_split_correctly_if_iterations_do_not_converge(iterations, monkeypatch):
+    """The eigenvalues of a long path are too close for a few iterations, with one even for those of the inverse."""
     monkeypatch.setitem(splitting.OPTIONS, "maxiter", iterations)
 
     assert np.flatnonzero(split(csr_array(path(400)))).tolist() == list(range(0, 400, 2))
 
 
-def test_large_bipartite_graphs_are_split_into_their_two_classes():
-    """By hand: on paths, even cycles and grids the largest eigenvector alternates; a star keeps its centre."""
+def test_large_bipartite_graphs_are_split_into_their_two_sides():
+    """By hand: the largest eigenvector of paths, even cycles and grids alternates; a star keeps its centre."""
     assert np.flatnonzero(split(csr_array(path(3000)))).tolist() == list(range(0, 3000, 2))
     assert np.flatnonzero(split(csr_array(cycle(600)))).tolist() == list(range(0, 600, 2))
     assert (split(csr_array(grid(25, 30))) == (np.indices((25, 30)).sum(0) % 2 == 0).ravel()).all()
@@ -117,7 +117,7 @@ def test_large_bipartite_graphs_are_split_into_their_two_classes():
 
 @settings(deadline=None)
 @given(graphs)
-def test_no_side_of_a_component_is_empty(weights):
+def test_every_component_keeps_some_but_not_all_of_its_vertices(weights):
     kept = split(weights)
 
     for part in components(weights):
@@ -127,7 +127,7 @@ def test_no_side_of_a_component_is_empty(weights):
 
 @settings(deadline=None)
 @given(graphs, graphs, st.sampled_from([2.0**-30, 0.25, 4, 2.0**40]))
-def test_the_split_knows_neither_units_nor_other_components(one, other, unit):
+def test_the_split_depends_neither_on_units_nor_on_other_components(one, other, unit):
     expected = [*split(one), *split(other)]
 
     assert split(side_by_side(one * unit, other)).tolist() == expected

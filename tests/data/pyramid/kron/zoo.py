@@ -1,4 +1,4 @@
-"""The graphs that all steps of a Kron pyramid face, as dense matrices, and other ways to compute with them."""
+"""Graphs for the tests of Kron pyramids, as dense matrices, and other methods to compute with them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from edgecond.data.pyramid.kron import laplacian, matrices, Multiresolution, mul
 
 @contextmanager
 def sparse_above(n: int) -> Iterator[None]:
-    """Large graphs begin here, and none is too full to be sparse."""
+    """Make all graphs of more than n vertices sparse."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(matrices, "LARGE", n)
         patch.setattr(matrices, "FULL", 2)
@@ -52,14 +52,14 @@ def grid(rows: int, columns: int) -> np.ndarray:
 
 
 def hubs(count: int, apart: int, leaves: int) -> np.ndarray:
-    """A long path with bunches of leaves, so far from each other that their eigenvalues are equal."""
+    """Build a long path with bunches of leaves, so far from each other that their eigenvalues are equal."""
     n = count * apart
     bunches = ((apart * hub + apart // 2, n + leaves * hub + leaf) for hub in range(count) for leaf in range(leaves))
     return weights_of(n + count * leaves, *((i, i + 1) for i in range(n - 1)), *bunches)
 
 
 def random_weights(n: int, density: float, weighted: bool, seed: int) -> np.ndarray:
-    """Often in several components, with isolated vertices among them."""
+    """Draw a graph, often with several components and isolated vertices."""
     rng = np.random.default_rng(seed)
     weights = np.tril(rng.random((n, n)) < density, -1) * (10 ** rng.uniform(-2, 2, (n, n)) if weighted else 1.0)
     return weights + weights.T
@@ -70,7 +70,7 @@ def side_by_side(one: np.ndarray, other: np.ndarray) -> np.ndarray:
 
 
 def by_pseudo_inverse(weights: np.ndarray) -> np.ndarray:
-    """Effective resistances; infinite between components."""
+    """Compute effective resistances, infinite between components."""
     g = np.linalg.pinv(laplacian(weights), hermitian=True)
     resistance = g.diagonal()[:, None] + g.diagonal() - 2 * g
     reach = np.linalg.matrix_power(weights + np.eye(len(weights)), len(weights)) > 0
@@ -78,7 +78,7 @@ def by_pseudo_inverse(weights: np.ndarray) -> np.ndarray:
 
 
 def by_star_mesh(weights: np.ndarray, kept: np.ndarray) -> np.ndarray:
-    """Another way to reduce: one vertex at a time, whose neighbours i and j gain w_i w_j / (sum of w)."""
+    """Reduce by eliminating one vertex at a time: its neighbours i and j gain w_i w_j / (sum of w)."""
     weights = weights.copy()
     for vertex in np.flatnonzero(~kept):
         arms = weights[vertex].copy()

@@ -31,7 +31,7 @@ def by_forming_filters(graph: Graph, reduce: str) -> Callable[..., Tensor]:
     return convolve
 
 
-# Degrees about the numbers of edges and of rows that kernels handle at a time, up to the largest of the bar.
+# Degrees around the numbers of edges and of rows that the kernels process at a time, up to a large one.
 DEGREES = (1, 47, 48, 49, 1023, 1024, 1025, 5000)
 
 
@@ -44,5 +44,5 @@ def hubs(reverse: bool) -> Graph:
 
 
 def transposed(tensor: Tensor) -> Tensor:
-    """A view with the numbers of the tensor, which lie in memory in another order."""
+    """A view with the same numbers, in another order in memory."""
     return tensor.transpose(0, -1).contiguous().transpose(0, -1)

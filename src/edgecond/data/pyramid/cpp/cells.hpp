@@ -1,4 +1,4 @@
-// Neighbours within a radius, by cells as wide as the radius.
+// Neighbours within a radius, found with a grid of cells as wide as the radius.
 #pragma once
 
 #include <vector>
@@ -7,36 +7,36 @@
 
 namespace edgecond {
 
-// A list of points for each point: `count` of them from `start`.
+// A list of points for each point: `count` entries of `points` from `start`.
 struct Lists {
   std::vector<int64_t> start, count;
   std::vector<int32_t> points;
 
   explicit Lists(int64_t n = 0) : start(n), count(n) {}
 
-  // For each point those that have it on their lists; in order, whatever the order of the lists.
-  Lists turned() const {
+  // For each point, the points whose lists contain it. The result is sorted, whatever the order of the lists.
+  Lists transposed() const {
     const int64_t n = count.size();
-    Lists other(n);
-    other.points.resize(points.size());
-    for (const int32_t j : points) ++other.count[j];
-    for (int64_t i = 1; i < n; ++i) other.start[i] = other.start[i - 1] + other.count[i - 1];
-    std::vector<int64_t> next = other.start;
+    Lists result(n);
+    result.points.resize(points.size());
+    for (const int32_t j : points) ++result.count[j];
+    for (int64_t i = 1; i < n; ++i) result.start[i] = result.start[i - 1] + result.count[i - 1];
+    std::vector<int64_t> next = result.start;
     for (int64_t i = 0; i < n; ++i)
       for (int64_t k = start[i]; k < start[i] + count[i]; ++k)
-        other.points[next[points[k]]++] = static_cast<int32_t>(i);
-    return other;
+        result.points[next[points[k]]++] = static_cast<int32_t>(i);
+    return result;
   }
 
-  // The same lists, each in order. Without a capped one they are symmetric: neighbours are on each other's lists.
+  // The same lists, each sorted. If none reaches the cap they are symmetric: neighbours are on each other's lists.
   Lists sorted(int64_t cap) const {
-    const bool symmetric = std::all_of(count.begin(), count.end(), [=](int64_t found) { return found < cap; });
-    return symmetric ? turned() : turned().turned();
+    const bool symmetric = std::all_of(count.begin(), count.end(), [=](int64_t length) { return length < cap; });
+    return symmetric ? transposed() : transposed().transposed();
   }
 };
 
-// The points of one cloud, sorted by their cells, and cells by x, y and z. The 27 cells around one are nine runs of
-// points, which move forward as the cell does.
+// The points of one cloud, sorted by cell; cells are sorted by x, y and z. The 27 cells around a cell are nine runs of
+// points, which move forward with the cell.
 class Cells {
  public:
   Cells(const double *cloud, int64_t first, int64_t n, double radius)
@@ -49,7 +49,7 @@ class Cells {
     std::vector<std::pair<uint64_t, int64_t>> order(n);
     for (int64_t i = 0; i < n; ++i) {
       const double *p = cloud + 3 * i;
-      uint64_t cell[3];  // from 1, so that there is one before it
+      uint64_t cell[3];  // from 1, so that every cell has a predecessor
       for (int axis = 0; axis < 3; ++axis) cell[axis] = 1 + static_cast<int64_t>((p[axis] - box.low[axis]) * scale);
       order[i] = {cell[0] * kX + cell[1] * kY + cell[2], i};
     }
@@ -57,12 +57,12 @@ class Cells {
     for (int64_t i = 0; i < n; ++i) {
       const double *p = cloud + 3 * order[i].second;
       points_[i] = {{p[0], p[1], p[2]}, first + order[i].second};
-      key_[i] = order[i].first;  // the last key ends every run
+      key_[i] = order[i].first;  // key_[n] is a sentinel
     }
   }
 
-  // Lists the neighbours of each point, in no order: the `cap` nearest, the point itself always. False if the cloud is
-  // too wide for its cells, or if these propose more than `most` pairs, of which it takes off what it uses.
+  // Lists the neighbours of each point, unsorted: the `cap` nearest, always including the point itself. Returns false
+  // if the cloud has too many cells or more than `most` candidate pairs; subtracts the candidate pairs from `most`.
   bool within(int64_t cap, int64_t &most, Lists &lists) const {
     if (!fit_) return false;
     const int64_t n = points_.size();
@@ -87,7 +87,7 @@ class Cells {
       for (int64_t i = cell; i < next; ++i) {
         const Point &here = points_[i];
         int64_t found = 0;
-        for (const Point &other : around) {  // without a branch, which nobody could predict
+        for (const Point &other : around) {  // without a branch, which would be unpredictable
           near[found] = static_cast<int32_t>(other.index);
           found += other.distance(here.at) <= limit;
         }
@@ -105,7 +105,7 @@ class Cells {
 
  private:
   static constexpr double kAlong = 1 << 20;   // cells along an axis
-  static constexpr double kSlack = 1 + 1e-6;  // cells are wider than the radius by more than rounding moves a point
+  static constexpr double kSlack = 1 + 1e-6;  // cells are wider than the radius by more than rounding errors
   static constexpr uint64_t kX = uint64_t(1) << 42, kY = uint64_t(1) << 21;
 
   static void keep_nearest(int64_t cap, const Point &here, const std::vector<Point> &around,

@@ -1,4 +1,4 @@
-// The Python face of cells and trees: arrays of a batch in, numbers out. Built against Python's stable ABI.
+// The Python interface of cells and trees, for the arrays of a batch. Built against Python's stable ABI.
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
@@ -18,24 +18,24 @@ using edgecond::Ranked;
 using edgecond::squared;
 using edgecond::Tree;
 
-// An array that Python lends until the call returns.
-struct Lent {
+// An array of Python, borrowed until the call returns.
+struct Borrowed {
   Py_buffer buffer{};
 
-  ~Lent() {
+  ~Borrowed() {
     if (buffer.obj) PyBuffer_Release(&buffer);
   }
   template <class T>
   const T *begin() const { return static_cast<const T *>(buffer.buf); }
   template <class T>
   int64_t size() const { return buffer.len / sizeof(T); }
-  bool tame() const {
+  bool in_range() const {
     const double *numbers = begin<double>();
     return std::all_of(numbers, numbers + size<double>(), [](double x) { return std::fabs(x) < kHuge; });
   }
 };
 
-// What `work` returns, done without Python's lock; false with an error set if memory gives out.
+// Runs `work` without Python's lock and returns its result; returns false and sets an error if memory is exhausted.
 template <class Work>
 bool unlocked(Work work) {
   bool done = false, memory = true;
@@ -58,13 +58,13 @@ PyObject *bytes_of(const std::vector<T> &numbers) {
 PyObject *none() { return PyErr_Occurred() ? nullptr : Py_BuildValue(""); }
 
 PyObject *within(PyObject *, PyObject *arguments) {
-  Lent positions, sizes;
+  Borrowed positions, sizes;
   double radius;
   long long cap, limit;
   if (!PyArg_ParseTuple(arguments, "y*y*dLL", &positions.buffer, &sizes.buffer, &radius, &cap, &limit)) return nullptr;
   Lists lists;
   const bool found = unlocked([&] {
-    if (!positions.tame() || !(1 / kHuge < radius && radius < kHuge)) return false;
+    if (!positions.in_range() || !(1 / kHuge < radius && radius < kHuge)) return false;
     lists = Lists(positions.size<double>() / 3);
     int64_t first = 0, most = limit;
     for (int64_t cloud = 0; cloud < sizes.size<int64_t>(); ++cloud) {
@@ -79,13 +79,13 @@ PyObject *within(PyObject *, PyObject *arguments) {
 }
 
 PyObject *closest(PyObject *, PyObject *arguments) {
-  Lent positions, sizes, centroids, centroid_sizes;
+  Borrowed positions, sizes, centroids, centroid_sizes;
   if (!PyArg_ParseTuple(arguments, "y*y*y*y*", &positions.buffer, &sizes.buffer, &centroids.buffer,
                         &centroid_sizes.buffer))
     return nullptr;
   std::vector<int64_t> map;
   const bool found = unlocked([&] {
-    if (!positions.tame() || !centroids.tame()) return false;
+    if (!positions.in_range() || !centroids.in_range()) return false;
     map.reserve(positions.size<double>() / 3);
     const double *p = positions.begin<double>(), *first = centroids.begin<double>();
     for (int64_t cloud = 0; cloud < sizes.size<int64_t>(); ++cloud) {
@@ -94,7 +94,7 @@ PyObject *closest(PyObject *, PyObject *arguments) {
       const Tree tree(first, count);
       Ranked best(std::numeric_limits<double>::infinity(), centroids.size<double>() / 3 - start);  // none
       for (int64_t i = 0; i < sizes.begin<int64_t>()[cloud]; ++i, p += 3) {
-        if (i && count) {  // that of the point before is a good guess
+        if (i && count) {  // the centroid of the previous point is a good guess
           const double *guess = first + 3 * best.second;
           best.first = squared(p[0] - guess[0], p[1] - guess[1], p[2] - guess[2]);
         }
@@ -109,8 +109,8 @@ PyObject *closest(PyObject *, PyObject *arguments) {
 }
 
 PyMethodDef methods[] = {
-    {"within", within, METH_VARARGS, "Sources, sorted by target and then by source, and how many each target has."},
-    {"closest", closest, METH_VARARGS, "The closest centroid of each point."},
+    {"within", within, METH_VARARGS, "Return sources, sorted by target and source, and the degree of each target."},
+    {"closest", closest, METH_VARARGS, "Return the closest centroid of each point."},
     {nullptr, nullptr, 0, nullptr}};
 
 PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_cells", nullptr, -1, methods, nullptr, nullptr, nullptr, nullptr};

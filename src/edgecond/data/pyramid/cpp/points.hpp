@@ -1,7 +1,7 @@
-// Points, distances and boxes: what cells and trees share.
+// Points, distances and boxes, shared by cells and trees.
 //
-// Squared distances in double precision decide, summed as x, y, z and never fused (-ffp-contract=off): the numbers of
-// NumPy, bit for bit.
+// Squared distances are in double precision, summed as x, y, z and never fused (-ffp-contract=off): those of NumPy, bit
+// for bit.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace edgecond {
 
-constexpr double kHuge = 1e100;  // what is larger, or smaller than one over it, has squares near the end of the numbers
+constexpr double kHuge = 1e100;  // squares of larger numbers, or of numbers below 1 / kHuge, might over- or underflow
 
 inline double squared(double x, double y, double z) { return x * x + y * y + z * z; }
 
@@ -21,10 +21,10 @@ struct Point {
   double distance(const double *p) const { return squared(p[0] - at[0], p[1] - at[1], p[2] - at[2]); }
 };
 
-// How far a point is, and its index: the nearer comes first, among equally near ones the one of lower index.
+// Squared distance and index of a point: nearer points compare less, among equally near ones those of lower index.
 using Ranked = std::pair<double, int64_t>;
 
-// The smallest box around some points, each given by the address of its coordinates.
+// The bounding box of points, which are given by the address of their coordinates.
 struct Box {
   double low[3] = {kHuge, kHuge, kHuge}, high[3] = {-kHuge, -kHuge, -kHuge};
 

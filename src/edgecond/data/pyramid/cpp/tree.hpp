@@ -1,4 +1,4 @@
-// The closest centroid, by a k-d tree.
+// The closest centroid, found with a k-d tree.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace edgecond {
 
-// The centroids of one cloud. A node is a range of them, halved across its widest axis.
+// The centroids of one cloud. A node is a range of centroids, split in half along its widest axis.
 class Tree {
  public:
   Tree(const double *centroids, int64_t n) : points_(n), nodes_(n) {
@@ -15,7 +15,7 @@ class Tree {
     build(0, n);
   }
 
-  // The closest centroid of p, or what comes before it.
+  // Returns the closest centroid of p, or `best` if that is closer.
   Ranked closest(const double *p, Ranked best) const {
     double offset[3] = {};
     search(0, points_.size(), p, offset, best);
@@ -51,8 +51,8 @@ class Tree {
     build(middle, end);
   }
 
-  // `offset` leads from p to the part of space that has the node. Rounding keeps order: no point of it is nearer than
-  // that, and what comes after the best is left out without any allowance.
+  // `offset` is the vector from p to the region of the node. Rounding is monotonic, so no point of the region is nearer
+  // than that, and nodes that compare greater than `best` are skipped without a tolerance.
   void search(int64_t begin, int64_t end, const double *p, double *offset, Ranked &best) const {
     const int64_t middle = (begin + end) / 2;
     if (begin == end || best < Ranked(squared(offset[0], offset[1], offset[2]), nodes_[middle].lowest)) return;

@@ -1,12 +1,12 @@
-r"""The multiresolution of Shuman, Faraji and Vandergheynst, which coarsens a general graph (Section 3.5).
+r"""The multiresolution pyramid of Shuman, Faraji and Vandergheynst, which coarsens general graphs (Section 3.5).
 
 A level keeps the vertices on one side of the Laplacian's largest eigenvector (`split`), connects them by Kron reduction
-(`reduce`) and thins the edges at random (`sparsify`); the weights that remain are the labels of the coarse edges. The
-others pool into the kept vertex that their random walk reaches most often (`pool_map`). Connected components are
-coarsened one by one; they share the generator.
+(`reduce`) and removes edges at random (`sparsify`); the weights of the remaining edges are their labels. The other
+vertices pool into the kept vertex that their random walk is most likely to reach first (`pool_map`). Connected
+components are coarsened one by one with the same random generator.
 
-Numbers that the paper leaves to its reference, GSPBox, are taken from there: $\epsilon$, the count of samples, and what
-happens to a sparsified graph that falls apart.
+Details that the paper leaves to its reference, GSPBox, are taken from there: $\epsilon$, the number of samples, and the
+treatment of sparsified graphs that are disconnected.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ __all__ = [
 
 
 class WeightedGraph(NamedTuple):
-    """A level $G^{(h)}$: each edge in both directions, no self-loops, sorted by target, then by source."""
+    """A level $G^{(h)}$: each edge in both directions, without self-loops, sorted by target, then by source."""
 
     n: int
     source: Int[Array, " m"]
@@ -52,12 +52,12 @@ class WeightedGraph(NamedTuple):
 
 
 class Multiresolution(NamedTuple):
-    """The pyramid of one graph.
+    r"""The pyramid of one graph.
 
     Attributes:
-        levels: $G^{(0)}, G^{(1)}$ and so on.
-        kept: Vertices of each level that make up the next, ascending; one array fewer than levels.
-        pool_maps: $M^{(h)}$, from the vertices of each level to those of the next.
+        levels: Graphs $G^{(0)}, G^{(1)}, \dots$
+        kept: Vertices of each level but the last that are the vertices of the next, ascending.
+        pool_maps: Maps $M^{(h)}$ from the vertices of each level to those of the next.
     """
 
     levels: tuple[WeightedGraph, ...]
@@ -68,16 +68,16 @@ class Multiresolution(NamedTuple):
 def multiresolution(
     source: Int[Array, " m"], target: Int[Array, " m"], n: int, levels: int, rng: np.random.Generator
 ) -> Multiresolution:
-    r"""A pyramid of a graph, which is regarded as undirected, without self-loops, and unweighted (Section 3.5).
+    r"""Build the pyramid of a graph, which is treated as undirected, unweighted and without self-loops (Section 3.5).
 
     Components of a single vertex stay as they are; a graph of nothing else is repeated on all further levels.
 
     Args:
-        source: Vertex $j$ of each edge; one direction of an edge stands for both.
+        source: Vertex $j$ of each edge; one direction of an edge suffices.
         target: Vertex $i$ of each edge.
         n: Number of vertices.
-        levels: Number of levels, the input among them: one more than the network has poolings.
-        rng: Source of the samples; the only randomness.
+        levels: Number of levels, including the input: one more than the network has pooling layers.
+        rng: Random generator of the sparsification.
     """
     return multiresolutions(source, target, n, levels, [rng])[0]
 
@@ -91,10 +91,10 @@ def multiresolutions(
     *,
     tries: int = TRIES,
 ) -> list[Multiresolution]:
-    """Several pyramids of one graph, which augment the data (Section 3.5): `multiresolution` with each generator.
+    """Build one pyramid per random generator of the same graph, for data augmentation (Section 3.5).
 
-    They part at the first draw. What comes before it, the whole of level 0 and its reduction, is computed once, and the
-    arrays are the same objects. A graph that falls apart is drawn again, `tries` times at most: see `sparsify`.
+    Each is that of `multiresolution`. Everything before the first draw, level 0 and its reduction, is computed once and
+    shared. A sparsified graph that is disconnected is drawn again, up to `tries` draws: see `sparsify`.
     """
     if levels < 1:
         raise ValueError(f"a pyramid needs at least one level: got {levels}.")
@@ -105,7 +105,7 @@ def multiresolutions(
 def _multiresolutions(
     weights: Weights, levels: int, thin: Callable[..., Weights], rngs: Sequence[np.random.Generator]
 ) -> list[Multiresolution]:
-    """The levels from this one upwards."""
+    """Build the levels from this one upwards."""
     target, source, labels = entries(weights)
     graph = WeightedGraph(weights.shape[0], source, target, labels)
     if levels == 1:
@@ -118,19 +118,19 @@ def _multiresolutions(
     else:
         reached = absorption(weights, keep)
         index = pooled(keep, reached)
-        parts = shares(reduced(weights, keep, reached))
+        parts = shares(reduced(weights, keep, reached))  # one per connected component
         coarser = [_multiresolutions(thin(parts, rng=rng), levels - 1, thin, [rng])[0] for rng in rngs]
     return [Multiresolution((graph, *rest.levels), (kept, *rest.kept), (index, *rest.pool_maps)) for rest in coarser]
 
 
 def _unweighted(source: Array, target: Array, n: int) -> Weights:
-    """An undirected graph without self-loops, whose weights are one."""
+    """Build an undirected graph without self-loops and with weights of one."""
     if n < 1:
         raise ValueError(f"a graph needs at least one vertex: got {n}.")
     for name, ends in (("source", source), ("target", target)):
         if len(ends) and not 0 <= ends.min() <= ends.max() < n:
             raise ValueError(
-                f"the {name} of an edge is one of the {n} vertices, 0 to {n - 1}: found {ends.min()} to {ends.max()}."
+                f"{name} must number the {n} vertices from 0 to {n - 1}: found {ends.min()} to {ends.max()}."
             )
     low, high = np.minimum(source, target).astype(np.int64), np.maximum(source, target)
     j, i = np.divmod(np.unique((low * n + high)[low < high]), n)

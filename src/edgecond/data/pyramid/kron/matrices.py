@@ -1,7 +1,7 @@
-r"""Weighted graphs as matrices: dense where they are small or full, sparse elsewhere (Section 3.5).
+r"""Weighted graphs as matrices: dense if they are small or full, sparse otherwise (Section 3.5).
 
 A graph is the symmetric matrix of its weights $w_{ij} \ge 0$, zero where there is no edge and on the diagonal, so that
-$L = \mathrm{diag}(\sum_j w_{ij}) - w$ and the rows of every Laplacian sum to zero. Functions take both kinds.
+$L = \mathrm{diag}(\sum_j w_{ij}) - w$ and the rows of every Laplacian sum to zero. Functions accept both kinds.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from numpy import ndarray as Array
 from scipy.sparse import csr_array, diags_array
 
 LARGE = 250
-"""Vertices above which a graph is a sparse matrix; from about 200 to 400 both kinds take the same time."""
+"""Number of vertices above which a graph is a sparse matrix; between 200 and 400 both kinds take the same time."""
 FULL = 0.1
-"""Share of entries that are not zero above which it is dense all the same, as Kron reductions of random graphs are."""
+"""Fraction of nonzero entries above which a graph is always dense, as Kron reductions of random graphs are."""
 
 Weights: TypeAlias = Float[Array, "n n"] | csr_array
 Entries: TypeAlias = tuple[Int[Array, " m"], Int[Array, " m"], Float[Array, " m"]]
 
 
 def symmetric(n: int, i: Int[Array, " m"], j: Int[Array, " m"], weights: Float[Array, " m"]) -> Weights:
-    """The graph of $n$ vertices with edges between $i$ and $j$, each given once."""
+    """Build the graph of $n$ vertices with edges between $i$ and $j$, each given once."""
     if n > LARGE and 2 * len(i) < FULL * n**2:
         return csr_array((np.tile(weights, 2), (np.append(i, j), np.append(j, i))), shape=(n, n))
     matrix = np.zeros((n, n))
@@ -33,36 +33,36 @@ def symmetric(n: int, i: Int[Array, " m"], j: Int[Array, " m"], weights: Float[A
 
 
 def entries(matrix: Weights) -> Entries:
-    """Row, column and value of all that is not zero, row by row."""
+    """Return row, column and value of all nonzero entries, row by row."""
     if isinstance(matrix, Array):
         i, j = matrix.nonzero()
         return i, j, matrix[i, j]
     matrix.sort_indices()
     i = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
-    some = matrix.data != 0
-    return i[some], matrix.indices[some].astype(np.intp), matrix.data[some]
+    nonzero = matrix.data != 0
+    return i[nonzero], matrix.indices[nonzero].astype(np.intp), matrix.data[nonzero]
 
 
 def edges(matrix: Weights) -> Entries:
-    """The entries below the diagonal: each edge once, $i > j$."""
+    """Return the entries below the diagonal: each edge once, $i > j$."""
     i, j, weights = entries(matrix)
     below = i > j
     return i[below], j[below], weights[below]
 
 
 def laplacian(weights: Weights) -> Weights:
-    r"""$L = \mathrm{diag}(\sum_j w_{ij}) - w$."""
+    r"""Compute the Laplacian $L = \mathrm{diag}(\sum_j w_{ij}) - w$."""
     degrees = weights.sum(1)
     return (np.diag(degrees) if isinstance(weights, Array) else diags_array(degrees, format="csr")) - weights
 
 
 def components(weights: Weights) -> list[Int[Array, " c"]]:
-    """The vertices of each connected component, ascending; components in the order of their first vertices."""
+    """Return the vertices of each connected component, ascending; components are sorted by their first vertices."""
     return [vertices for vertices, _ in pieces(weights)]
 
 
 def pieces(weights: Weights) -> Iterator[tuple[Int[Array, " c"], Weights]]:
-    """The same, each with the graph on its vertices."""
+    """Yield the vertices of each connected component, as `components`, and the graph on them."""
     n = weights.shape[0]
     i, j, w = edges(weights)
     first = first_vertex(i, j, n)
@@ -81,9 +81,9 @@ def pieces(weights: Weights) -> Iterator[tuple[Int[Array, " c"], Weights]]:
 
 
 def first_vertex(i: Int[Array, " m"], j: Int[Array, " m"], n: int) -> Int[Array, " n"]:
-    """The first vertex of the component of each vertex, from edges between $i$ and $j$.
+    """Find the first vertex of the component of each vertex, given edges between $i$ and $j$.
 
-    A few rounds, in each of which trees hook onto neighbours and grow shorter: for small graphs faster than scipy.
+    Each of a few rounds hooks trees onto neighbours and shortens them: faster than scipy for small graphs.
     """
     first = np.arange(n)
     while True:

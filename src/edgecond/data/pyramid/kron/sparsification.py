@@ -1,4 +1,4 @@
-"""Spielman and Srivastava's sparsification: edges drawn by effective resistance, the only randomness (Section 3.5)."""
+"""Sparsification by Spielman and Srivastava: edges are sampled by effective resistance (Section 3.5)."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from scipy.sparse.linalg import splu, SuperLU
 from edgecond.data.pyramid.kron.matrices import edges, Entries, first_vertex, laplacian, pieces, symmetric, Weights
 
 TRIES = 10
-"""Draws until a sparsified graph is connected, as in GSPBox."""
+"""Largest number of draws until a sparsified graph is connected, as in GSPBox."""
 EXACT = 5000
-"""Vertices of a sparse graph above which resistances are estimated: all columns of the inverse then take seconds."""
+"""Number of vertices of a sparse graph above which resistances are estimated, as exact ones would take seconds."""
 PROJECTIONS = 256
-r"""Random directions of that estimate, whose relative standard deviation is $\sqrt{2 / 256} = 9\%$."""
+r"""Number of random directions of that estimate, whose relative standard deviation is $\sqrt{2 / 256} = 9\%$."""
 COLUMNS = 32
-"""Right-hand sides that are solved for together."""
+"""Number of right-hand sides that are solved for at once."""
 
 
 class Shares(NamedTuple):
-    """A connected component, its edges between $i$ and $j$, and how likely each of them is to be drawn."""
+    """A connected component, its edges between $i$ and $j$, and the probability of each edge to be drawn."""
 
     vertices: Int[Array, " n"]
     i: Int[Array, " m"]
@@ -34,55 +34,54 @@ class Shares(NamedTuple):
 
 
 def sparsify(weights: Weights, epsilon: float, rng: np.random.Generator, *, tries: int = TRIES) -> Weights:
-    r"""Spielman and Srivastava: $q$ edges drawn with replacement, in proportion to $w_e R_e$.
+    r"""Draw $q$ edges with replacement, with probabilities proportional to $w_e R_e$.
 
     An edge drawn $c_e$ times has the new weight $c_e w_e / (q p_e)$, with $p_e = w_e R_e / (n - 1)$ by Foster's
-    theorem; so the expected Laplacian of one draw is that of the graph, and would be for any other $p$.
+    theorem. The expected Laplacian of one draw is that of the graph, as it would be for any other $p$.
 
     Details are those of GSPBox, here for each component of $n$ vertices: $q = 0.16\, n \ln n / \epsilon^2$, rounded,
-    where $\epsilon$ is at least $2/\sqrt{n}$ and at most one. If the component falls apart, all is drawn again after
-    halving the distance of $\epsilon$ from $1/\sqrt{n}$; the last draw stands whatever it is. Components of one or two
-    vertices stay as they are. Others do not, however few edges they have: even a tree gets new weights. (GSPBox refuses
-    an $\epsilon$ above one, so components of three; its translation PyGSP takes one instead, and so do we.)
+    where $\epsilon$ is at least $2/\sqrt{n}$ and at most one. If the drawn component is disconnected, it is drawn again
+    after halving the distance of $\epsilon$ from $1/\sqrt{n}$; the last draw is final. Components of one or two
+    vertices do not change; all others do, even trees get new weights. (GSPBox rejects an $\epsilon$ above one, hence
+    components of three vertices; its translation PyGSP uses one instead, and so do we.)
 
     Args:
-        weights: The graph.
-        epsilon: Precision: the larger, the fewer edges remain.
-        rng: Source of the samples.
-        tries: Draws at most.
+        weights: Graph to sparsify.
+        epsilon: Precision; a larger value leaves fewer edges.
+        rng: Random generator.
+        tries: Largest number of draws.
     """
     return sparsified(shares(weights), epsilon, rng, tries=tries)
 
 
 def shares(weights: Weights) -> list[Shares]:
-    """What `sparsify` knows before it draws: $p_e$, component by component."""
-    found = []
+    """Compute the probabilities $p_e$ of `sparsify` for each connected component."""
+    parts = []
     for vertices, graph in pieces(weights):
         i, j, w = edges(graph)
-        # Rounded, since numpy draws differently below and above 1/2, which bridges and symmetric graphs meet but for
-        # the last digits: four of them where weights range over four orders of magnitude.
+        # Rounded because numpy's draws differ below and above p = 1/2, which bridges and symmetric graphs reach up to
+        # rounding errors: in the last four digits if weights range over four orders of magnitude.
         share = (w * resistances(graph, i, j)).round(9) if len(vertices) > 2 else w
-        found.append(Shares(vertices, i, j, w, share / share.sum()))
-    return found
+        parts.append(Shares(vertices, i, j, w, share / share.sum()))
+    return parts
 
 
 def sparsified(parts: list[Shares], epsilon: float, rng: np.random.Generator, *, tries: int = TRIES) -> Weights:
-    """`sparsify`, where the shares are known."""
+    """Sparsify a graph given the probabilities of its edges."""
     i, j, weights = zip(*(_drawn(part, epsilon, rng, tries) for part in parts), strict=True)
     n = sum(len(part.vertices) for part in parts)
     return symmetric(n, np.concatenate(i), np.concatenate(j), np.concatenate(weights))
 
 
 def resistances(weights: Weights, i: Int[Array, " p"], j: Int[Array, " p"]) -> Float[Array, " p"]:
-    r"""Effective resistances between the vertices $i$ and $j$ of a connected graph.
+    r"""Compute the effective resistances between the vertices $i$ and $j$ of a connected graph.
 
-    $R_{ij} = g_{ii} + g_{jj} - 2 g_{ij}$ with $g$ the inverse of $L$ after vertex 0 was wired to earth: $s$, the mean
-    degree, is added to $L_{00}$. A sparse graph has a sparse factor, which yields $g$ a few columns at a time, in
-    $O(n)$ memory.
+    $R_{ij} = g_{ii} + g_{jj} - 2 g_{ij}$, where $g$ is the inverse of $L$ with vertex 0 grounded: the mean degree is
+    added to $L_{00}$. A sparse graph has a sparse factor, which gives $g$ a few columns at a time, in $O(n)$ memory.
 
-    Sparse graphs of more than `EXACT` vertices have $R_{ij} \approx |z_i - z_j|^2$ with rows $z$ of
-    $g B^T W^{1/2} Q$, where $B$ holds a row $e_i - e_j$ for each edge, $W$ the weights, and $Q$ columns of random signs
-    over the square root of their number, `PROJECTIONS`. The signs come from a fixed seed: equal graphs have equal
+    For sparse graphs of more than `EXACT` vertices, $R_{ij} \approx |z_i - z_j|^2$ with rows $z$ of $g B^T W^{1/2} Q$,
+    where $B$ has a row $e_i - e_j$ for each edge, $W$ is the diagonal matrix of weights, and $Q$ has `PROJECTIONS`
+    columns of random signs divided by $\sqrt{PROJECTIONS}$. The random seed is fixed: equal graphs have equal
     estimates.
     """
     n = weights.shape[0]
@@ -97,7 +96,7 @@ def resistances(weights: Weights, i: Int[Array, " p"], j: Int[Array, " p"]) -> F
 
 
 def _drawn(part: Shares, epsilon: float, rng: np.random.Generator, tries: int) -> Entries:
-    """The edges of one component that remain."""
+    """Return the edges of one component that remain, with their new weights."""
     vertices, i, j, weights, share = part
     n = len(vertices)
     if n < 3:
@@ -115,7 +114,7 @@ def _drawn(part: Shares, epsilon: float, rng: np.random.Generator, tries: int) -
 
 
 def _solved(factor: SuperLU, n: int, i: Array, j: Array) -> Array:
-    """Resistances from all columns of $g$."""
+    """Compute resistances from all columns of $g$."""
     own, mutual = np.empty(n), np.empty(len(i))
     order = np.argsort(i, kind="stable")
     bounds = np.searchsorted(i[order], np.arange(0, n + COLUMNS, COLUMNS))
@@ -129,7 +128,7 @@ def _solved(factor: SuperLU, n: int, i: Array, j: Array) -> Array:
 
 
 def _estimated(factor: SuperLU, weights: csr_array, i: Array, j: Array) -> Array:
-    """Resistances from projections."""
+    """Estimate resistances from random projections."""
     head, tail, w = edges(weights)
     n, m = weights.shape[0], len(w)
     ends = np.append(head, tail), np.tile(np.arange(m), 2)

@@ -1,4 +1,4 @@
-// Elements dropped at random, by the gaps between them.
+// Random dropout by the gaps between zeros.
 #pragma once
 
 #include <cmath>
@@ -7,7 +7,7 @@
 namespace edgecond {
 
 // Sets each of `count` elements to zero with probability 0 < p < 1. Gaps g between zeros are geometrically distributed,
-// P(g) = (1 - p)^g p, so a number is drawn for each zero (by SplitMix64) instead of for each element.
+// P(g) = (1 - p)^g p, so one random number (SplitMix64) is drawn per zero instead of per element.
 template <class T>
 void drop(T *elements, int64_t count, double p, uint64_t seed) {
   const double scale = 1 / std::log1p(-p);

@@ -1,7 +1,7 @@
-// Blend first, multiply after: gather.
+// gather: blend first, multiply after.
 
-// How the blends A_r = sum_e a_e (x) y_e lie in memory: p rows of q elements, handled `slice` rows at a time. The
-// vectors run along the signal or along the channels, whichever wastes less on padding.
+// The memory layout of the blends A_r = sum_e a_e (x) y_e: p rows of q elements, processed `slice` rows at a time.
+// Vectors run along the signal or along the channels, whichever needs less padding.
 template <class T>
 struct Blend {
   const Problem<T> &g;
@@ -43,7 +43,7 @@ struct Blend {
         if (g.index) {
           sort_out(first, last, p0, height, blends);
         } else {
-          for (int64_t e = begin; e == begin || e < end; e += kEdges) {  // more than one pass for huge degrees
+          for (int64_t e = begin; e == begin || e < end; e += kEdges) {  // more than one pass for large degrees
             const int64_t e1 = min(end, e + kEdges);
             if (p0 == 0 || end - begin > kEdges) {
               hidden = layers.count ? Strided<T>{layers.up(e, e1, packed_layers, layer_space), layers.strides[layers.count]}
@@ -73,7 +73,7 @@ struct Blend {
     }
   }
 
-  // One-hot activations: each neighbour is added where its label is.
+  // One-hot activations: adds each neighbour to the blend of its label.
   void sort_out(int64_t first, int64_t last, int64_t p0, int64_t height, T *blends) const {
     for (int64_t i = 0; i < (last - first) * height * q; ++i) blends[i] = 0;
     for (int64_t r = first; r < last; ++r)

@@ -1,13 +1,13 @@
-// Edges sorted by filter: gather a block of signals, multiply it by the filter of its run, hand the products out.
+// products and outer sums: edges sorted by filter, a block of edges of one run at a time.
 
-constexpr int64_t kBlock = 96;  // edges of a block: what is gathered for them stays in the nearest caches
+constexpr int64_t kBlock = 96;  // edges of a block, whose gathered signals stay in the nearest caches
 
 template <class T>
 struct Blocks {
   const Runs<T> &g;
   const int64_t depth, stride;  // elements of a gathered row, (x, s x), and the same padded to whole vectors
   const int64_t parts;
-  const bool in_place, squares;  // whether a filter is read where it lies, or can be transposed vector by vector
+  const bool in_place, squares;  // whether a filter is read in place, or can be transposed vector by vector
 
   explicit Blocks(const Runs<T> &runs)
       : g(runs),
@@ -19,7 +19,7 @@ struct Blocks {
         squares(g.weight_column == 1 && g.weight_row == g.column_width && g.row_width % kLanes<T> == 0 &&
                 g.column_width % kLanes<T> == 0) {}
 
-  // The signals at the sources of the edges [begin, end), and the same times the scale of each edge.
+  // Gathers the signals at the sources of the edges [begin, end), and the same times the scale of each edge.
   void gather(int64_t begin, int64_t end, T *to) const {
     const int64_t width = g.column_width;
     for (int64_t e = begin; e < end; ++e, to += stride) {
@@ -32,7 +32,7 @@ struct Blocks {
     }
   }
 
-  // The matrices of a run, one above the other, by which gathered rows are multiplied.
+  // Returns the matrices of a run, one above the other, by which gathered rows are multiplied.
   Panels<T> filter(int64_t run, T *space) const {
     const T *matrices = g.weight + run * g.weight_run;
     if (in_place) return row_major(matrices, g.weight_column);
@@ -80,7 +80,7 @@ bool products_all(const Runs<T> &g, T *out) {
   return true;
 }
 
-// Every matrix is the work of one thread; if they are few, a share of its rows.
+// Each matrix is computed by one thread; if there are few, a thread computes a share of the rows.
 template <class T>
 bool outer_sums_all(const Runs<T> &g, T *out) {
   const Blocks<T> blocks(g);

@@ -1,20 +1,20 @@
-// The two sums behind the factored form of Equation 1, as chains of small matrix products.
+// The sums behind the exact algorithms for Equation 1, as chains of small matrix products.
 //
-// A graph is read row by row: by target for the near side of `factored`, by source for its other side.
-// Row r has signal z_r (width `row_width`), the vertex at the other end of edge e has signal y_e (width
-// `column_width`), and a_e are the `channels` activations of the edge. With W_c the weight matrices:
+// The factored sums read a graph row by row: by target, or by source for the form that multiplies first. Row r has
+// signal z_r (width `row_width`), the vertex at the other end of edge e has signal y_e (width `column_width`), and a_e
+// are the `channels` activations of the edge. With W_c the weight matrices:
 //
 //   gather   out_r  = sum_e sum_c a_ec W_c y_e          blend first (A_r = sum_e a_e (x) y_e), multiply after
 //   spread   out_j += sum_c a_ec W_c^T z_r              multiply first (V_r = W^T z_r), blend after
 //            da_ec  = z_r . W_c y_e                     from the same V_r: the gradient of the activations
 //            dW_c   = sum_r z_r (x) sum_e a_ec y_e      from the blends A_r: the gradient of the weight
 //
-// Activations lie in memory, or are one-hot, or are computed where they are needed: a_e = relu(... relu(W_1 l_e + b_1))
-// from the labels l_e, the hidden layers of F. Then nothing of the size of the edges is written at all.
+// Activations are in memory, or one-hot, or computed where they are needed by the hidden layers of F, which take the
+// labels l_e to a_e = relu(... relu(W_1 l_e + b_1)). In the last case nothing of the size of the edges is written.
 //
-// Every element is summed in the order of the edges or in chunks that the problem alone determines, whatever the number
-// of threads. No torch and no C++ library header is included here: the file is compiled once per instruction set, and
-// an inline library function compiled for AVX2 could otherwise be linked into the plain build.
+// Every element is summed in the order of the edges, or in chunks that depend on the problem alone, whatever the number
+// of threads. No header of torch or of the C++ library is included here: the file is compiled once per instruction set,
+// and an inline library function compiled for AVX2 could be linked into the plain build.
 #pragma once
 
 #include <stddef.h>
@@ -30,7 +30,7 @@ struct Problem {
   int64_t rows, columns;
   const int64_t *pointer;  // (rows + 1) first edge of each row
   const int64_t *column;   // (edges) the vertex at the other end
-  const int64_t *edge;     // (edges) where the edge's activations or labels are; null: in place
+  const int64_t *edge;     // (edges) the row of the edge's activations or labels; null if that is the edge itself
   const int64_t *index;    // (edges) the one channel that is 1, for one-hot activations; else null
   const T *hidden;         // (edges, hidden_width) activations, or (edges, widths[0]) labels if there are layers
   int64_t hidden_width;
@@ -40,18 +40,18 @@ struct Problem {
   const T *column_signal;  // (columns, column_width)
   const T *weight;         // element (c, r, j) at c * weight_channel + r * weight_row + j * weight_column
   int64_t weight_channel, weight_row, weight_column;
-  int64_t layers;          // hidden layers of F to compute; 0 if activations are given
+  int64_t layers;          // number of hidden layers of F to compute; 0 if activations are given
   int64_t widths[kMaxLayers + 1];
   const T *weights[kMaxLayers];  // (widths[l], widths[l - 1])
   const T *biases[kMaxLayers];
 };
 
-// What `spread` computes; null for what is not wanted. `out` is added to.
+// The results of `spread`; null for one that is not needed. `spread` adds to `out` and overwrites the rest.
 template <class T>
 struct Gradients {
   T *out;     // (columns, column_width)
   T *weight;  // with the strides of the problem's weight
-  T *hidden;  // (edges, hidden_width), or of the labels if there are layers
+  T *hidden;  // (edges, hidden_width), or (edges, widths[0]) if there are layers
   bool want_layers;
   T *weights[kMaxLayers];
   T *biases[kMaxLayers];

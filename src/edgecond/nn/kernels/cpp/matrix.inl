@@ -1,4 +1,4 @@
-// Small matrix products in registers: what every kernel is made of.
+// Small matrix products in registers, from which all kernels are built.
 
 template <class T>
 struct VectorOf {
@@ -30,7 +30,7 @@ void store(T *to, Vector<T> value) {
 // c (+)= a b for M rows and N vectors of columns, held in registers. Element (i, d) of a is at i * ai + d * ad.
 template <class T, int M, int N>
 void tile(int64_t depth, const T *a, int64_t ai, int64_t ad, const T *b, int64_t bd, T *c, int64_t ci, bool add) {
-  Vector<T> sums[M][N];  // every loop over it is unrolled, so that it lives in registers
+  Vector<T> sums[M][N];  // every loop over it is unrolled, so that it stays in registers
 #pragma GCC unroll 8
   for (int i = 0; i < M; ++i)
 #pragma GCC unroll 2
@@ -97,7 +97,7 @@ void multiply(int64_t rows, int64_t columns, int64_t depth, const T *a, int64_t 
 }
 
 // A matrix of `depth` rows whose element (d, j) is from[at(d) + to_column(j)], cut into panels and padded with zeros.
-// Where either is negative there is nothing.
+// An element for which either is negative is zero.
 template <class T, class F, class G>
 Panels<T> pack_panels(T *to, int64_t depth, int64_t columns, const T *from, F at, G to_column) {
   T *row = to;

@@ -10,8 +10,8 @@
 namespace edgecond {
 namespace {
 
-// The OpenMP runtime that torch has loaded, if it shows itself. Its idle workers spin for a while after each of torch's
-// own operations; threads beside them would have to share the cores with that.
+// The OpenMP runtime that torch has loaded, if its symbols are visible. Its idle workers spin for a while after each of
+// torch's operations; other threads would have to share the cores with them.
 struct OpenMP {
   void (*start)(void (*)(void *), void *, unsigned, unsigned);
   int (*number)();
@@ -34,7 +34,7 @@ struct Work {
 
 void run_with_openmp(void *work) {
   const Work &w = *static_cast<Work *>(work);
-  // The team may be smaller than was asked for.
+  // The team may be smaller than requested.
   for (int64_t part = w.openmp->number(); part < w.parts; part += w.openmp->count()) w.body(w.context, part);
 }
 
@@ -52,7 +52,7 @@ void run_parallel(int64_t parts, void (*body)(void *, int64_t), void *context) {
     threads.reserve(parts);
     for (; started < parts; ++started) threads.emplace_back(body, context, started);
   } catch (const std::exception &) {
-    // No more threads to be had: the rest is done here.
+    // No more threads can be started: this one does the rest.
   }
   body(context, 0);
   for (int64_t part = started; part < parts; ++part) body(context, part);

@@ -1,4 +1,4 @@
-// Fork and join over a few parts, and scratch memory, behind plain functions.
+// Parallel loops and scratch memory, without headers of the C++ library.
 #pragma once
 
 #include <stddef.h>
@@ -6,8 +6,8 @@
 
 namespace edgecond {
 
-// Runs body(context, 0), ..., body(context, parts - 1) side by side: on the threads of the OpenMP runtime that torch
-// has loaded, or else on threads that live for this one call.
+// Runs body(context, 0), ..., body(context, parts - 1) in parallel, on the threads of the OpenMP runtime that torch has
+// loaded, or else on threads that are started for this call.
 void run_parallel(int64_t parts, void (*body)(void *, int64_t), void *context);
 
 template <class F>
@@ -15,8 +15,8 @@ void parallel(int64_t parts, F f) {
   run_parallel(parts, [](void *context, int64_t part) { (*static_cast<F *>(context))(part); }, &f);
 }
 
-// Runs body(part, item) for all items on the threads of some parts, each item on the first that is free. Cores are not
-// equally fast, nor items equally large.
+// Runs f(part, item) for all items, each on the next part that is free: cores are not equally fast, nor items equally
+// large.
 template <class F>
 void parallel(int64_t parts, int64_t items, F f) {
   int64_t next = 0;
@@ -25,7 +25,7 @@ void parallel(int64_t parts, int64_t items, F f) {
   });
 }
 
-// Memory aligned to cache lines, freed with its owner; null if there is none.
+// Memory aligned to cache lines, freed with its owner; null if the allocation fails.
 class Memory {
  public:
   explicit Memory(size_t bytes);

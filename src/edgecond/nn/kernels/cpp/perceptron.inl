@@ -1,11 +1,11 @@
-// The hidden layers of F on a block of edges that stays in the cache, up and down.
+// The hidden layers of F on a block of edges that stays in the cache, forward (up) and backward (down).
 
 template <class T>
 struct Layers {
   const Problem<T> &g;
   const int64_t count;
-  int64_t strides[kMaxLayers + 1];  // of the rows of activations, in whole vectors
-  int64_t starts[kMaxLayers + 1];   // of the activations of layer l in scratch memory
+  int64_t strides[kMaxLayers + 1];  // elements between rows of activations, in whole vectors
+  int64_t starts[kMaxLayers + 1];   // where the activations of layer l begin in scratch memory
   int64_t offsets[kMaxLayers + 1];  // where the packed layer l begins, at offsets[l - 1]
   int64_t widest = 0;
 
@@ -23,17 +23,17 @@ struct Layers {
 
   int64_t size() const { return count ? offsets[count] : 0; }
   int64_t scratch() const { return count ? starts[count] + kEdges * strides[count] : 0; }
-  int64_t slopes() const { return count ? 2 * kEdges * widest : 0; }  // scratch for the way down
+  int64_t slopes() const { return count ? 2 * kEdges * widest : 0; }  // scratch for the backward pass
   int64_t cost() const {
     int64_t sum = 0;
     for (int64_t l = 1; l <= count; ++l) sum += g.widths[l - 1] * g.widths[l];
     return sum;
   }
-  // How many of the channels from c0 on lie in memory; computed activations have the constant channel beside them.
+  // Returns how many of the channels from c0 on are in memory; computed activations include the constant channel.
   int64_t given(int64_t c0, int64_t height) const { return count ? height : max(0, min(height, g.hidden_width - c0)); }
   int64_t bias(int64_t l) const { return offsets[l] - strides[l]; }
 
-  // Weights as panels for the way up, each followed by its bias.
+  // Packs the weights as panels for the forward pass, each followed by its bias.
   void pack_up(T *to) const {
     for (int64_t l = 1; l <= count; ++l) {
       const int64_t fan_in = g.widths[l - 1], fan_out = g.widths[l];
@@ -44,7 +44,7 @@ struct Layers {
     }
   }
 
-  // Weights as rows of padded length for the way down.
+  // Packs the weights as rows of padded length for the backward pass.
   void pack_down(T *to) const {
     for (int64_t l = 1; l <= count; ++l)
       for (int64_t o = 0; o < g.widths[l]; ++o) {
@@ -54,7 +54,7 @@ struct Layers {
       }
   }
 
-  // All activations of the edges [begin, end), from their labels on; those of layer l at starts[l].
+  // Computes all activations of the edges [begin, end) from their labels; those of layer l are at starts[l].
   const T *up(int64_t begin, int64_t end, const T *packed, T *activations) const {
     const int64_t rows = end - begin;
     for (int64_t r = 0; r < rows; ++r) {
@@ -80,8 +80,8 @@ struct Layers {
     return last;
   }
 
-  // The way down: adds the gradients of weights and biases to `sum`. `slopes` holds the gradient of the last
-  // activations; room for another layer follows. Fills the gradient of the labels if `labels` is not null.
+  // Backward pass: adds the gradients of weights and biases to `sum`. `slopes` holds the gradient of the last
+  // activations, followed by space for another layer. Writes the gradient of the labels if `labels` is not null.
   void down(int64_t begin, int64_t end, const T *packed, const T *activations, T *slopes, T *sum, T *labels) const {
     const int64_t rows = end - begin;
     T *slope = slopes, *lower = slopes + kEdges * widest;
@@ -92,7 +92,7 @@ struct Layers {
       for (int64_t r = 0; r < rows; ++r)
         for (int64_t o = 0; o < width; o += kLanes<T>) {
           T *at = slope + r * above + o;
-          store(at, load(reached + r * above + o) <= zero ? zero : load(at));  // as torch: a NaN passes
+          store(at, load(reached + r * above + o) <= zero ? zero : load(at));  // as in torch, a NaN passes
         }
       multiply(g.widths[l], below, rows, slope, 1, above, row_major(input, below), sum + offsets[l - 1], below, true);
       multiply(1, width, rows, &kOne<T>, 0, 0, row_major(slope, above), sum + bias(l), above, true);

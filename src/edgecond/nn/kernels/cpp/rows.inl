@@ -1,30 +1,31 @@
-// A graph read row by row: how its work is shared, and how blocks of its edges are packed.
+// Sharing the work on a graph that is read row by row, and packing blocks of its edges.
 
 constexpr int64_t kRows = 48;           // rows of a block: their blends stay in the second-level cache
-constexpr int64_t kEdges = 1024;        // edges of a block at most
-constexpr int64_t kDepth = 512;         // blended elements of a row handled at a time
-constexpr int64_t kShares = 8;          // shares of the work for each thread, so that all end at about one time
-constexpr int64_t kSlots = 16;          // parts that `spread` sums in, whatever the number of threads
-constexpr int64_t kSlotEdges = 2048;    // edges of a slot before their contributions are handed out
-constexpr int64_t kPartials = 32 << 20; // bytes of partial weight gradients at most
-constexpr int64_t kAhead = 16;          // edges whose far ends are fetched before they are needed
+constexpr int64_t kEdges = 1024;        // most edges of a block
+constexpr int64_t kDepth = 512;         // blended elements of a row processed at a time
+constexpr int64_t kShares = 8;          // shares of the work per thread, so that threads finish at about the same time
+constexpr int64_t kSlots = 16;          // partial sums of `spread`, whatever the number of threads
+constexpr int64_t kSlotEdges = 2048;    // edges of a slot, whose contributions are held until all are added to vertices
+constexpr int64_t kPartials = 32 << 20; // most bytes of partial weight gradients
+constexpr int64_t kAhead = 16;          // distance, in edges, at which signals are prefetched
 constexpr double kThreadWork = 5e5;     // multiply-adds that are worth a thread
 template <class T>
 constexpr T kOne = 1;  // the activation of the constant channel
 
-// How many of `count` things of `size` elements to handle at a time: all, or equal shares of about kDepth elements.
+// Returns how many of `count` items of `size` elements to process at a time: all, or equal shares of about kDepth
+// elements.
 inline int64_t share(int64_t count, int64_t size) {
   const int64_t shares = max(1, (count * size + kDepth / 2) / kDepth);
   return (count + shares - 1) / shares;
 }
 
-// Where the first row of a channel and column of the weight is; negative if there is none.
+// Returns the offset of the first row of a channel and column of the weight; negative if there is none.
 template <class T>
 int64_t weight_at(const Problem<T> &g, int64_t channel, int64_t column) {
   return channel < g.channels && column < g.column_width ? channel * g.weight_channel + column * g.weight_column : -1;
 }
 
-// The first row before which part / parts of the work lies.
+// Returns the first row that has at least the fraction part / parts of the work before it.
 template <class T>
 int64_t boundary(const Problem<T> &g, int64_t part, int64_t parts, int64_t edge_cost, int64_t row_cost) {
   if (part >= parts) return g.rows;
@@ -46,7 +47,7 @@ int64_t count_parts(const Problem<T> &g, int64_t edges, int64_t rows, int64_t ed
   return max(1, min(g.threads, int64_t(work / kThreadWork)));
 }
 
-// The row, or the run, that the edge e belongs to.
+// Returns the row, or the run, that edge e belongs to.
 inline int64_t row_of(const int64_t *pointer, int64_t rows, int64_t e) {
   int64_t low = 0, high = rows;
   while (low < high) {
@@ -56,14 +57,15 @@ inline int64_t row_of(const int64_t *pointer, int64_t rows, int64_t e) {
   return low;
 }
 
-// Rows of a matrix: in place or gathered into scratch memory.
+// Rows of a matrix, in place or gathered into scratch memory.
 template <class T>
 struct Strided {
   const T *data;
   int64_t stride;
 };
 
-// The activations of the edges [begin, end); if `padded`, with the constant channel and zeros to whole vectors.
+// Returns the activations of the edges [begin, end); if `padded`, with the constant channel and zeros up to whole
+// vectors.
 template <class T>
 Strided<T> pack_hidden(const Problem<T> &g, int64_t begin, int64_t end, bool padded, T *to) {
   const int64_t k = g.hidden_width, width = round_up(g.channels, kLanes<T>);
@@ -75,7 +77,7 @@ Strided<T> pack_hidden(const Problem<T> &g, int64_t begin, int64_t end, bool pad
   return {to - (end - begin) * width, width};
 }
 
-// The signal at the other end of the edges [begin, end), padded with zeros to whole vectors.
+// Returns the signals at the other ends of the edges [begin, end), padded with zeros to whole vectors.
 template <class T>
 Strided<T> pack_columns(const Problem<T> &g, int64_t begin, int64_t end, T *to) {
   const int64_t j = g.column_width, width = round_up(j, kLanes<T>);
@@ -87,8 +89,8 @@ Strided<T> pack_columns(const Problem<T> &g, int64_t begin, int64_t end, T *to) 
   return {to - (end - begin) * width, width};
 }
 
-// Adds the held rows of the edges [from, end) to their vertices. Each part owns a range of vertices and adds what
-// belongs to them, in the order of the edges.
+// Adds the held rows of the edges [from, end) to their vertices. Each part owns a range of vertices and adds the rows
+// of their edges, in the order of the edges.
 template <class T>
 void hand_out(int64_t parts, int64_t from, int64_t end, const T *held, int64_t stride, const int64_t *vertex,
               int64_t vertices, T *out, int64_t width) {

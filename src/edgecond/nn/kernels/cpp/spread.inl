@@ -1,4 +1,4 @@
-// Multiply first, blend after: spread, and with it the gradients of activations, layers and weight.
+// spread: multiply first, blend after, with the gradients of activations, layers and weight.
 
 template <class T>
 struct Spread {
@@ -6,9 +6,9 @@ struct Spread {
   const Gradients<T> &to;
   const Layers<T> layers;
   const bool by_channel;   // whether products and blends of a row are read channel by channel
-  const bool for_hidden;   // whether the gradient of the activations is wanted
+  const bool for_hidden;   // whether the gradient of the activations is needed
   const int64_t channels, columns, width;
-  int64_t slice;           // channels handled at a time
+  int64_t slice;           // channels processed at a time
   const T *weight = nullptr, *up = nullptr, *down = nullptr;  // packed
 
   Spread(const Problem<T> &problem, const Gradients<T> &gradients)
@@ -56,8 +56,8 @@ struct Spread {
     down = layer_space + layers.size();
   }
 
-  // The edges [from, end_all), which may begin and end within a row. `held` receives their contributions to `out`,
-  // `sum` is added to: the weight's gradient, then the layers'.
+  // Processes the edges [from, end_all), which may begin and end within a row. Writes their contributions to `out` into
+  // `held`, and adds the gradients of the weight and of the layers to `sum`, in this order.
   void edges(int64_t from, int64_t end_all, T *scratch, T *held, T *sum) const {
     T *products = scratch, *blends = products + kRows * stride(), *turned = blends + kRows * stride();
     T *signal_space = turned + slice * columns, *hidden_space = signal_space + kRows * width;
@@ -107,7 +107,7 @@ struct Spread {
     }
   }
 
-  // Writes the weight's gradient out of the sum that `edges` made.
+  // Writes the gradients that `edges` has summed.
   void unpack(const T *sum) const {
     if (to.weight)
       for (int64_t c = 0; c < g.channels; ++c)
@@ -166,7 +166,7 @@ struct Spread {
     }
   }
 
-  // The gradient of the activations from c0 on: into memory, or into `slopes` for the layers below.
+  // Computes the gradient of the activations from c0 on, into memory or into `slopes` for the layers.
   void gradient(int64_t c0, int64_t e0, int64_t e1, Strided<T> y, const T *product, T *gradients, T *slopes) const {
     const int64_t k = g.hidden_width, kept = min(slice, k - c0), padded = round_up(kept, kLanes<T>);
     const Panels<T> factor = row_major(product, slice);
@@ -184,7 +184,7 @@ template <class T>
 bool spread_all(const Problem<T> &g, const Gradients<T> &to) {
   Spread<T> spread(g, to);
   const int64_t m = g.pointer[g.rows], size = max(1, spread.sum_size());
-  // Slots, and the edges in them, are set by the problem alone, so that sums do not depend on the threads.
+  // Slots, and the edges in them, depend on the problem alone, so that sums do not depend on the number of threads.
   const double work = double(m) * spread.edge_cost() + double(g.rows) * spread.row_cost();
   const int64_t fitting = kPartials / (size * int64_t(sizeof(T)));
   const int64_t slots = max(1, min(min(kSlots, fitting), int64_t(work / kThreadWork)));

@@ -1,4 +1,4 @@
-"""A batch is its samples side by side, on every level and with their labels."""
+"""A batch has its samples side by side at every level, with their labels."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.graph.paths import graph_of, sample, vector
 from tests.sentences import refused
 
 
-def test_a_batch_is_the_samples_side_by_side():
+def test_a_batch_has_its_samples_side_by_side():
     """By hand: paths 0-1-2 and 3-4, pooled to vertices 0, 1 and 2."""
     batch = collate([sample(3), sample(2)])
 
@@ -32,8 +32,8 @@ def test_a_batch_is_the_samples_side_by_side():
     assert coarse.sizes.tolist() == [2, 1]
 
 
-def test_a_batch_with_a_strided_last_level_keeps_its_two_sides_apart():
-    """Section 4.4, by hand: 2 coarse vertices into target 0 and 1 into target 1."""
+def test_a_batch_with_a_strided_last_level_numbers_sources_and_targets_separately():
+    """Section 4.4, by hand: 2 coarse vertices lead to target 0 and 1 to target 1."""
     batch = collate([sample(3, strided=True), sample(2, strided=True)])
 
     top = batch.pyramid.graphs[1]
@@ -45,8 +45,8 @@ def test_a_batch_with_a_strided_last_level_keeps_its_two_sides_apart():
     assert batch.pyramid.pool_maps[0].tolist() == [0, 0, 1, 2, 2]
 
 
-def test_one_side_may_be_left_out_where_it_is_the_same():
-    """A graph without a side of its own next to a bipartite one: its sources are its vertices."""
+def test_a_batch_may_mix_bipartite_and_ordinary_graphs():
+    """By hand: the sources of the ordinary graph are its vertices."""
     plain, bipartite = graph_of((0, 1), n=2), graph_of((2, 0), n=1, num_sources=3)
     samples = [Sample(torch.zeros(g.num_sources, 1), Pyramid((g,)), vector(0)) for g in (plain, bipartite)]
 
@@ -58,7 +58,7 @@ def test_one_side_may_be_left_out_where_it_is_the_same():
     assert graph.source_membership.tolist() == [0, 0, 1, 1, 1]
 
 
-def test_a_batch_of_batches_counts_all_graphs():
+def test_a_batch_of_batches_has_all_their_graphs():
     pair = collate([sample(3), sample(2)])
 
     batch = collate([pair, sample(1), pair])
@@ -69,8 +69,8 @@ def test_a_batch_of_batches_counts_all_graphs():
 
 @settings(deadline=None, max_examples=30)
 @given(st.lists(st.tuples(st.integers(1, 5), st.booleans()), min_size=1, max_size=4))
-def test_a_batch_is_the_graph_that_from_edges_makes_of_all_edges(parts: list[tuple[int, bool]]):
-    """Another method: shift and check all edges at once."""
+def test_a_batch_equals_the_graph_that_from_edges_builds_from_all_edges(parts: list[tuple[int, bool]]):
+    """Another method: offset all edges, then sort and check them at once."""
     strided = parts[0][1]
     samples = [sample(n, strided=strided) for n, _ in parts]
 
@@ -97,8 +97,8 @@ def labelled(labels: Labels) -> Sample:
     return Sample(torch.zeros(m, 1), Pyramid((graph,)), vector(0))
 
 
-def test_samples_that_share_a_table_of_labels_keep_it():
-    """Footnote 1 pays off if the number of distinct labels does not grow with the batch."""
+def test_samples_with_the_same_distinct_labels_share_them_in_a_batch():
+    """Footnote 1 saves work only if the number of distinct labels does not grow with the batch."""
     table, equal = torch.eye(3), torch.eye(3)
     parts = [Labels(table, vector(2, 1)), Labels(table, vector(0)), Labels(equal, vector(2))]
 
@@ -109,8 +109,8 @@ def test_samples_that_share_a_table_of_labels_keep_it():
     assert labels.index.tolist() == [2, 1, 0, 2]
 
 
-def test_different_tables_of_labels_are_put_one_after_the_other():
-    """By hand: the second table begins at row 2, and its index counts on from there."""
+def test_different_tables_of_labels_are_concatenated():
+    """By hand: the second table begins at row 2, so its index is offset by 2."""
     parts = [Labels(torch.tensor([[1.0], [2.0]]), vector(1)), Labels(torch.tensor([[3.0], [4.0]]), vector(1, 0))]
 
     labels = collate([labelled(part) for part in parts]).pyramid.graphs[0].labels
@@ -120,7 +120,7 @@ def test_different_tables_of_labels_are_put_one_after_the_other():
 
 
 def test_labels_with_and_without_an_index_may_be_mixed():
-    """By hand: labels of one edge each become rows of the table that only that edge points to."""
+    """By hand: a label without an index becomes a row that only its edge refers to."""
     parts = [Labels(torch.tensor([[1.0], [2.0]])), Labels(torch.tensor([[7.0], [8.0]]), vector(1, 1))]
 
     labels = collate([labelled(part) for part in parts]).pyramid.graphs[0].labels
@@ -128,20 +128,19 @@ def test_labels_with_and_without_an_index_may_be_mixed():
     assert labels.per_edge(labels.values).flatten().tolist() == [1, 2, 8, 8]
 
 
-def test_a_batch_of_nothing_is_answered_by_a_sentence():
+def test_a_batch_of_no_samples_is_an_error():
     with refused("a batch needs at least one sample: got none."):
         collate([])
 
 
-def test_pyramids_of_different_height_are_answered_by_a_sentence():
+def test_the_pyramids_of_a_batch_must_have_the_same_number_of_levels():
     flat = Sample(torch.zeros(1, 1), Pyramid((graph_of(n=1),)), vector(0))
 
-    sentence = "samples of a batch need pyramids of one height: got [1, 2] levels."
-    with refused(sentence):
+    with pytest.raises(ValueError, match=r"pyramids of a batch .*: got \[1, 2\] levels\.$"):
         collate([sample(2), flat])
 
 
-def test_graphs_of_a_batch_need_labels_of_one_width():
+def test_the_graphs_of_a_batch_must_have_labels_of_the_same_width():
     samples = [
         Sample(
             torch.zeros(1, 1),
@@ -151,11 +150,11 @@ def test_graphs_of_a_batch_need_labels_of_one_width():
         for s in (1, 2)
     ]
 
-    with pytest.raises(ValueError, match=r"labels of one width at each level: got \[1, 2\]"):
+    with pytest.raises(ValueError, match=r"same width at each level: got widths \[1, 2\]"):
         collate(samples)
 
 
-def test_the_points_of_a_batch_are_in_vertices_that_are_counted_on():
+def test_the_voxels_of_a_batch_are_renumbered():
     """By hand: the first sample has two vertices, so vertex 0 of the second is number 2."""
 
     def sample(n: int, voxel: list[int]) -> Sample:

@@ -1,4 +1,4 @@
-"""A graph sorts its edges, checks them with a sentence each, and lists them in another order."""
+"""A graph sorts and checks its edges, and groups them by source and by label."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from tests.graph.paths import graph_of, vector
 from tests.sentences import refused
 
 
-def test_edges_are_sorted_by_target_and_keep_their_order_within_it():
-    """By hand: a stable sort, so that every sum over a neighbourhood keeps its order from run to run."""
+def test_edges_are_sorted_by_target_and_keep_their_order_within_a_target():
+    """By hand: a stable sort, so that every run adds the edges of a neighbourhood in the same order."""
     graph = graph_of((0, 2), (1, 0), (2, 2), (2, 0), (1, 2), n=4)
 
     assert graph.source.tolist() == [1, 2, 0, 2, 1]
@@ -28,7 +28,7 @@ def test_edges_are_sorted_by_target_and_keep_their_order_within_it():
 
 @settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=20))
-def test_a_graph_holds_the_edges_in_the_order_of_a_stable_sort(edges: list[tuple[int, int]]):
+def test_the_edges_of_a_graph_are_in_the_order_of_a_stable_sort(edges: list[tuple[int, int]]):
     """Another method: Python's own sort, which is stable."""
     graph = graph_of(*edges, n=6)
 
@@ -38,7 +38,7 @@ def test_a_graph_holds_the_edges_in_the_order_of_a_stable_sort(edges: list[tuple
 
 
 def test_the_index_of_labels_is_sorted_with_the_edges():
-    """Distinct labels stay where they are; only the index of each edge moves."""
+    """Distinct labels keep their place; only the index is permuted."""
     table = torch.tensor([[1.0], [2.0]])
 
     graph = Graph.from_edges(vector(0, 1, 0), vector(1, 1, 0), Labels(table, vector(1, 1, 0)), num_vertices=2)
@@ -48,8 +48,8 @@ def test_the_index_of_labels_is_sorted_with_the_edges():
     assert graph.labels.index.tolist() == [0, 1, 1]
 
 
-def test_sorted_columns_of_a_table_of_edges_become_vectors_of_their_own():
-    """A column of a table is a view with gaps; the kernels read vectors without."""
+def test_sorted_columns_of_a_table_of_edges_become_contiguous():
+    """A column of a table is a strided view; the kernels read contiguous vectors."""
     pairs = torch.tensor([[1, 0], [0, 1], [2, 1]])
 
     graph = Graph.from_edges(pairs[:, 0], pairs[:, 1], torch.zeros(3, 1), num_vertices=3)
@@ -59,8 +59,8 @@ def test_sorted_columns_of_a_table_of_edges_become_vectors_of_their_own():
     assert graph.source.tolist() == [1, 0, 2]
 
 
-def test_sources_may_be_other_vertices_than_targets():
-    """Section 4.4: a strided convolution takes its sources from the finer level."""
+def test_sources_and_targets_may_be_different_sets_of_vertices():
+    """Section 4.4: the sources of a strided convolution are vertices of the finer level."""
     graph = graph_of((6, 0), (3, 1), n=2, num_sources=7)
 
     assert (graph.num_vertices, graph.num_sources) == (2, 7)
@@ -68,18 +68,26 @@ def test_sources_may_be_other_vertices_than_targets():
     assert graph.source_membership.tolist() == [0] * 7
 
 
-def test_a_batch_knows_the_graph_of_every_vertex():
+def test_membership_is_the_graph_of_each_vertex_of_a_batch():
     """By hand: sizes 2, 0, 3 and sources 1, 2, 0."""
     graph = graph_of((0, 1), n=5, sizes=vector(2, 0, 3), num_sources=vector(1, 2, 0))
 
     assert graph.membership.tolist() == [0, 0, 2, 2, 2]
     assert graph.source_membership is not None
-    assert graph.source_membership.tolist() == [0, 1, 1]
+    assert graph.source_membership.tolist() == graph.membership_of_sources.tolist() == [0, 1, 1]
     assert graph.num_sources == 3
 
 
+def test_the_sources_of_an_ordinary_graph_are_members_like_its_vertices():
+    """By hand: sizes 2 and 1."""
+    graph = graph_of((0, 1), n=3, sizes=vector(2, 1))
+
+    assert graph.source_membership is None
+    assert graph.membership_of_sources.tolist() == [0, 0, 1]
+
+
 @pytest.mark.parametrize("n", [0, 3])
-def test_a_graph_may_have_no_edge_and_no_vertex(n: int):
+def test_a_graph_may_have_no_edges_and_no_vertices(n: int):
     graph = graph_of(n=n)
 
     assert (graph.num_vertices, graph.num_sources, graph.num_edges) == (n, n, 0)
@@ -87,18 +95,18 @@ def test_a_graph_may_have_no_edge_and_no_vertex(n: int):
     assert graph.by_source.pointer.tolist() == [0] * (n + 1)
 
 
-def test_a_batch_of_bipartite_graphs_needs_the_sources_of_each():
+def test_a_batch_of_bipartite_graphs_needs_the_number_of_sources_of_each():
     source, target, labels = torch.tensor([0, 2]), torch.tensor([0, 1]), torch.zeros(2, 1)
     both = {"num_vertices": 2, "sizes": torch.tensor([1, 1])}
 
     graph = Graph.from_edges(source, target, labels, **both, num_sources=torch.tensor([2, 1]))
 
     assert graph.source_membership.tolist() == [0, 0, 1]
-    with pytest.raises(ValueError, match="2 bipartite graphs needs the number of sources of each: got 3 in all"):
+    with pytest.raises(ValueError, match="2 bipartite graphs needs the number of sources of each graph: got 3"):
         Graph.from_edges(source, target, labels, **both, num_sources=3)
 
 
-# What a graph does not take
+# Invalid arguments
 
 
 LABELS = torch.zeros(2, 1)
@@ -106,33 +114,33 @@ REJECTED: dict[str, tuple[dict[str, Any], str]] = {
     "a source beyond the last vertex": (
         {"source": vector(0, 3)},
         "source must number vertices from 0 to 2: found 3. "
-        "Count the vertices that have no edge, too, or set num_sources for a bipartite graph.",
+        "Count vertices without edges too, or set num_sources for a bipartite graph.",
     ),
     "a negative source": (
         {"source": vector(0, -1)},
         "source must number vertices from 0 to 2: found -1. "
-        "Count the vertices that have no edge, too, or set num_sources for a bipartite graph.",
+        "Count vertices without edges too, or set num_sources for a bipartite graph.",
     ),
     "a target beyond the last vertex": (
         {"target": vector(5, 1)},
         "target must number vertices from 0 to 2: found 5. "
-        "Count the vertices that have no edge, too, or set num_sources for a bipartite graph.",
+        "Count vertices without edges too, or set num_sources for a bipartite graph.",
     ),
     "a negative target": (
         {"target": vector(1, -2)},
         "target must number vertices from 0 to 2: found -2. "
-        "Count the vertices that have no edge, too, or set num_sources for a bipartite graph.",
+        "Count vertices without edges too, or set num_sources for a bipartite graph.",
     ),
     "a source beyond the other side": (
         {"source": vector(0, 2), "num_sources": 2},
         "source must number vertices from 0 to 1: found 2. "
-        "Count the vertices that have no edge, too, or set num_sources for a bipartite graph.",
+        "Count vertices without edges too, or set num_sources for a bipartite graph.",
     ),
     "vertex numbers of 32 bits": (
         {"source": vector(0, 1).int()},
         "source must be a vector of int64 vertex numbers: got shape (2,) of torch.int32.",
     ),
-    "vertex numbers that are no integers": (
+    "vertex numbers that are not integers": (
         {"target": torch.zeros(2)},
         "target must be a vector of int64 vertex numbers: got shape (2,) of torch.float32.",
     ),
@@ -161,12 +169,12 @@ REJECTED: dict[str, tuple[dict[str, Any], str]] = {
     "a label that is not a number": (
         {"labels": torch.tensor([[0.0, 1.0], [2.0, torch.nan]])},
         "labels must be finite: found [2.0, nan] in row 1. "
-        "A spherical angle of a zero offset is the usual cause; set it to 0.",
+        "The usual cause is the angle of a zero offset in spherical coordinates; set it to 0.",
     ),
     "an infinite label": (
         {"labels": torch.tensor([[torch.inf], [1.0]])},
         "labels must be finite: found [inf] in row 0. "
-        "A spherical angle of a zero offset is the usual cause; set it to 0.",
+        "The usual cause is the angle of a zero offset in spherical coordinates; set it to 0.",
     ),
     "sizes that do not add up": (
         {"sizes": vector(1, 1)},
@@ -175,20 +183,20 @@ REJECTED: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.parametrize("what", REJECTED)
-def test_a_graph_answers_a_mistake_by_a_sentence(what: str):
-    """Bar 8: wrong shapes, wrong dtypes, indices out of range and NaN labels each have a sentence."""
-    mistake, sentence = REJECTED[what]
+@pytest.mark.parametrize("case", REJECTED)
+def test_an_invalid_argument_of_a_graph_is_an_error_that_names_it(case: str):
+    """Wrong shapes, wrong dtypes, indices out of range and NaN labels each have their own message."""
+    mistake, message = REJECTED[case]
     arguments = {"source": vector(0, 1), "target": vector(1, 2), "labels": LABELS, "num_vertices": 3} | mistake
 
-    with refused(sentence):
+    with refused(message):
         Graph.from_edges(**arguments)
 
 
-# Reading a graph in another order
+# Edges grouped by target, source and label
 
 
-def test_by_target_the_edges_are_in_the_order_they_are_in():
+def test_grouped_by_target_the_edges_keep_their_order():
     graph = graph_of((0, 2), (1, 0), (2, 2), n=3)
 
     assert graph.by_target.pointer is graph.pointer
@@ -196,8 +204,8 @@ def test_by_target_the_edges_are_in_the_order_they_are_in():
     assert graph.by_target.edge is None
 
 
-def test_by_source_every_edge_is_listed_under_its_source():
-    """By hand: sorted edges are (1,0), (0,2), (2,2), (0,2); 0 sends the second and fourth, 1 and 2 one each."""
+def test_grouped_by_source_each_edge_is_in_the_row_of_its_source():
+    """By hand: sorted edges are (1,0), (0,2), (2,2), (0,2); 0 is the source of the second and the fourth."""
     graph = graph_of((0, 2), (1, 0), (2, 2), (0, 2), n=3)
 
     rows = graph.by_source
@@ -209,15 +217,15 @@ def test_by_source_every_edge_is_listed_under_its_source():
     assert graph.by_source is rows  # computed once
 
 
-def test_by_source_of_a_bipartite_graph_has_a_row_per_source():
+def test_a_bipartite_graph_grouped_by_source_has_a_row_per_source():
     graph = graph_of((4, 0), (4, 1), (0, 1), n=2, num_sources=6)
 
     assert graph.by_source.pointer.tolist() == [0, 1, 1, 1, 1, 3, 3]
     assert graph.by_source.column.tolist() == [1, 0, 1]
 
 
-def test_by_label_the_edges_of_each_label_stand_together():
-    """By hand: labels 2, 0, 2, 0 of four possible: edges 1 and 3, then none, then 0 and 2, then none."""
+def test_grouped_by_label_the_edges_of_each_label_are_consecutive():
+    """By hand: labels 2, 0, 2, 0 out of four give edges 1 and 3, then none, then 0 and 2, then none."""
     graph = Graph.from_edges(
         vector(0, 2, 1, 3), vector(0, 0, 1, 1), Labels.one_hot(vector(2, 0, 2, 0), 4), num_vertices=4
     )
@@ -229,15 +237,13 @@ def test_by_label_the_edges_of_each_label_stand_together():
     assert target.tolist() == [0, 1, 0, 1]
 
 
-def test_by_label_needs_an_index():
-    sentence = "edges can be grouped by label if labels have an index: these are one per edge."
-
-    with refused(sentence):
+def test_grouping_by_label_needs_an_index():
+    with pytest.raises(ValueError, match="needs labels with an index"):
         _ = graph_of((0, 0), n=1).by_label
 
 
-def test_per_edge_gives_every_edge_a_target_of_its_own():
-    """A sum over one edge is its message. The batch keeps its graphs: 3 edges into the first, 1 into the second."""
+def test_per_edge_gives_every_edge_its_own_target():
+    """A sum over one edge is its message. By hand: 3 edges of the first graph of the batch, 1 of the second."""
     graph = graph_of((0, 1), (1, 1), (1, 0), (2, 2), n=3, sizes=vector(2, 1))
 
     messages = graph.per_edge
@@ -252,16 +258,16 @@ def test_per_edge_gives_every_edge_a_target_of_its_own():
     assert messages.source_membership.tolist() == [0, 0, 1]
 
 
-def test_per_edge_does_not_inherit_rows_that_were_computed_before():
-    """By hand: by source, the targets are the edges themselves."""
+def test_per_edge_does_not_inherit_cached_rows():
+    """By hand: grouped by source, the targets are the edges themselves."""
     graph = graph_of((1, 0), (0, 0), (1, 0), n=2)
     _ = graph.by_source
 
     assert graph.per_edge.by_source.column.tolist() == [1, 0, 2]
 
 
-def test_a_graph_that_moves_computes_its_rows_anew():
-    """What was computed once belongs to the tensors it was computed from."""
+def test_a_graph_on_another_device_computes_its_rows_again():
+    """Cached rows belong to the tensors they were computed from."""
     graph = graph_of((0, 1), n=2)
     _ = graph.by_source
 

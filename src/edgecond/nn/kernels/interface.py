@@ -1,0 +1,184 @@
+r"""The interface of the backends: the sums behind the exact algorithms, their arguments and the checks on them.
+
+The factored sums read a graph row by row (`Rows`): by target, or by source for the form that multiplies first. Row $r$
+has signal $z_r$, the vertex at the other end of edge $e$ has signal $y_e$, $a_e$ are the activations of the edge, and
+$W_c$ the weight matrices, one per channel of $a$:
+
+$$\text{gather: } \sum_e \sum_c a_{ec} W_c y_e \qquad
+\text{spread: } \sum_c a_{ec} W_c^\top z_r, \text{ and the gradients } z_r^\top W_c\, y_e \text{ and }
+\sum_r z_r \sum_e a_{ec} y_e^\top$$
+
+Where many edges share a filter, the edges are sorted by filter instead (`Runs`): see `products` and `outer_sums`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from edgecond.graph import Rows
+
+
+@dataclass(frozen=True, eq=False)
+class Activations:
+    r"""$a_e$ for every edge: one-hot at `index`, or a row of `hidden`, or computed from it by hidden layers of $F$.
+
+    With `weights` and `biases`, `hidden` holds the labels and $a = \mathrm{relu}(\dots \mathrm{relu}(W_1 l + b_1))$. If
+    the weight of the sum has one channel more than $a$ is wide, its last matrix gets a constant activation of 1: it is
+    the bias of the last layer of $F$.
+    """
+
+    hidden: Float[Tensor, "m k"] | None
+    index: Int[Tensor, " m"] | None = None
+    weights: Sequence[Tensor] = ()
+    biases: Sequence[Tensor] = ()
+
+
+@dataclass(eq=False)
+class Gradients:
+    """The tensors `spread` writes; none for a result that is not needed. It adds to `out` and overwrites the rest.
+
+    Attributes:
+        out: Signal of the vertices at the other ends.
+        hidden: Gradient of `Activations.hidden`.
+        weight: Gradient of the weight.
+        weights: Gradients of the weights of the hidden layers.
+        biases: Gradients of their biases.
+    """
+
+    out: Float[Tensor, "v j"] | None = None
+    hidden: Float[Tensor, "m k"] | None = None
+    weight: Float[Tensor, "c r j"] | None = None
+    weights: Sequence[Tensor] = ()
+    biases: Sequence[Tensor] = ()
+
+    @property
+    def empty(self) -> bool:
+        """Whether no result is needed."""
+        return self.out is None and self.hidden is None and self.weight is None and not self.weights
+
+
+@dataclass(frozen=True, eq=False)
+class Runs:
+    r"""Edges in runs that share a filter $M_r$, or a filter $M_{0r} + s_e M_{1r}$ that is linear in a `scale` $s_e$.
+
+    Attributes:
+        pointer: First edge of each run, and the number of edges.
+        source: Vertex $j$ of each edge.
+        target: Vertex $i$ of each edge.
+        scale: $s_e$; none if a filter is a single matrix.
+    """
+
+    pointer: Int[Tensor, " g+1"]
+    source: Int[Tensor, " m"]
+    target: Int[Tensor, " m"]
+    scale: Float[Tensor, " m"] | None = None
+
+    @property
+    def channels(self) -> int:
+        """Number of matrices of a filter."""
+        return 1 if self.scale is None else 2
+
+
+class Backend(ABC):
+    """One implementation of the sums. The arguments of its operations have been checked.
+
+    Attributes:
+        name: The name of its module.
+        fused: Whether it computes the hidden layers of $F$ where they are needed, so that no activation is stored.
+    """
+
+    name: str
+    fused: bool
+
+    @abstractmethod
+    def serves(self, signal: Tensor) -> bool:
+        """Return whether the backend computes on signals of this device and precision."""
+
+    @abstractmethod
+    def gather(self, rows: Rows, a: Activations, weight: Float[Tensor, "c r j"], y: Float[Tensor, "v j"]) -> Tensor:
+        """Blend the signals of the neighbours of each row, then multiply: one output per row."""
+
+    @abstractmethod
+    def spread(
+        self,
+        rows: Rows,
+        a: Activations,
+        weight: Float[Tensor, "c r j"],
+        z: Float[Tensor, "n r"],
+        y: Float[Tensor, "v j"],
+        to: Gradients,
+    ) -> None:
+        """Multiply the signal of each row, then blend onto the vertices at the other ends; compute the gradients."""
+
+    @abstractmethod
+    def products(
+        self, runs: Runs, matrices: Float[Tensor, "g c o i"], x: Float[Tensor, "v i"], count: int
+    ) -> Float[Tensor, "n o"]:
+        r"""Return $\sum_{e=(j,i)} (M_{0r} + s_e M_{1r})\, x_j$ for each of `count` targets $i$, $r$ the run of $e$."""
+
+    @abstractmethod
+    def outer_sums(self, runs: Runs, z: Float[Tensor, "n o"], x: Float[Tensor, "v i"]) -> Float[Tensor, "g c o i"]:
+        r"""Return $\sum_{e=(j,i)} z_i x_j^\top$ over every run, and the same times $s_e$: the gradient of $M$."""
+
+    @abstractmethod
+    def drop_(self, tensor: Tensor, p: float, seed: int) -> Tensor:
+        """Set each element of a tensor to zero with probability $0 < p < 1$, in place."""
+
+
+def activate(labels: Float[Tensor, "e s"], weights: Sequence[Tensor], biases: Sequence[Tensor]) -> list[Tensor]:
+    """Return the labels and the activations of each hidden layer of $F$."""
+    activations = [labels]
+    for weight, bias in zip(weights, biases, strict=True):
+        activations.append(torch.relu(torch.nn.functional.linear(activations[-1], weight, bias)))
+    return activations
+
+
+def check_rows(rows: Rows, a: Activations, weight: Tensor, z: Tensor | None, y: Tensor) -> None:
+    """Check the arguments of `gather` and `spread`: backends that work on addresses trust every size and type."""
+    edges, (channels, row_width, column_width) = len(rows.column), weight.shape
+    given = [tensor for tensor in (weight, y, z, a.hidden, *a.weights, *a.biases) if tensor is not None]
+    if any(tensor.dtype != y.dtype for tensor in given):
+        raise ValueError(f"all tensors must have the same precision: got {', '.join(str(t.dtype) for t in given)}.")
+    per_edge = a.index if a.hidden is None else a.hidden
+    if per_edge is None or len(per_edge) != edges or (a.index is not None and a.index.dtype != torch.long):
+        found = "none" if per_edge is None else f"{tuple(per_edge.shape)} of {per_edge.dtype}"
+        raise ValueError(
+            f"the activations, or the int64 index of labels, must have one row for each of {edges} edges: got {found}."
+        )
+    if a.hidden is not None:
+        width = a.hidden.shape[1]
+        for layer, bias in zip(a.weights, a.biases, strict=True):
+            if layer.shape[1] != width or bias.shape != layer.shape[:1]:
+                raise ValueError(
+                    f"the next hidden layer of F must take {width} inputs and have one bias per output: "
+                    f"got a weight of shape {tuple(layer.shape)} and a bias of shape {tuple(bias.shape)}."
+                )
+            width = layer.shape[0]
+        if channels - width not in (0, 1):
+            raise ValueError(
+                f"the weight must have one matrix per activation, and at most one more for the bias of F: "
+                f"got {channels} matrices for {width} activations."
+            )
+    if y.shape[1] != column_width or (z is not None and tuple(z.shape) != (len(rows.pointer) - 1, row_width)):
+        found = f"{tuple(y.shape)}" if z is None else f"{tuple(y.shape)} and {tuple(z.shape)}"
+        raise ValueError(f"matrices of {row_width} by {column_width} do not fit signals of shape {found}.")
+
+
+def check_runs(runs: Runs, shape: Sequence[int], dtype: torch.dtype, columns: int, rows: int) -> None:
+    """Check the arguments of `products` and `outer_sums`, for the same reason."""
+    expected = (len(runs.pointer) - 1, runs.channels, rows, columns)
+    if tuple(shape) != expected:
+        raise ValueError(f"the matrices must have shape {expected}, one per run and channel: got {tuple(shape)}.")
+    indices = (runs.pointer, runs.source, runs.target)
+    if any(index.dtype != torch.long for index in indices) or len(runs.source) != len(runs.target):
+        raise ValueError("runs need int64 vertex numbers, and one source and one target per edge.")
+    if runs.scale is not None and (runs.scale.shape != runs.source.shape or runs.scale.dtype != dtype):
+        raise ValueError(
+            f"runs need one scale per edge, of {dtype}: got {tuple(runs.scale.shape)} of {runs.scale.dtype}."
+        )

@@ -1,0 +1,114 @@
+"""Clouds in memory are read as those of the training set, and settings are in units of their spacing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from edgecond.data.formats import read_points
+from edgecond.data.kinds import KINDS
+from edgecond.data.kinds.clouds import CloudReader
+from edgecond.data.points import labelled, to_cloud
+from edgecond.errors import DataError
+from edgecond.graph import Cloud
+from edgecond.runs import user_data
+from edgecond.runs.model import Model
+from edgecond.runs.recipe import find
+
+CLOUDS = KINDS["clouds"]
+
+
+def line(spacing: float, n: int = 50) -> Cloud:
+    positions = torch.zeros(n, 3)
+    positions[:, 0] = spacing * torch.arange(n)
+    return Cloud(positions, torch.ones(n, 1))
+
+
+def test_lengths_of_the_network_are_in_units_of_the_spacing():
+    """Points 0.5 apart: the resolution of the base row becomes 0.5, and all lengths keep their ratio to it."""
+    examples = labelled([line(0.5), line(0.5)], torch.tensor([0, 1]), ["a", "b"])
+    base = find(CLOUDS.base)
+
+    settings = CLOUDS.settings(examples, base.dotted(), "folder", per_vertex=False)
+
+    assert base.input is not None
+    assert settings["input.resolution"] == pytest.approx(0.5)
+    assert settings["input.radius"] / 0.5 == pytest.approx(base.input.radius / base.input.resolution)
+    assert settings["network"].endswith("FC(2)")
+    assert (settings["train.epochs"], settings["train.batch_size"]) == (250, 32)  # few clouds: the most epochs
+
+
+def test_where_points_have_targets_global_pooling_becomes_v():
+    examples = labelled([line(0.5), line(0.5)], torch.tensor([0, 1]), ["a", "b"])
+
+    settings = CLOUDS.settings(examples, find(CLOUDS.base).dotted(), "folder", per_vertex=True)
+
+    assert "-V-" in settings["network"]
+    assert "GAP" not in settings["network"]
+
+
+def test_arrays_must_have_the_columns_of_the_training_set():
+    rows = [np.random.default_rng(0).random((5, 4)), np.random.default_rng(1).random((6, 4))]
+    reader = CLOUDS.reader(rows)
+
+    (cloud,) = reader.unlabelled(rows[:1]).clouds
+
+    assert (reader.width, len(reader.about["columns"])) == (4, 1)
+    torch.testing.assert_close(cloud.signal[:, 0], torch.tensor(rows[0][:, 3], dtype=torch.float32))
+    with pytest.raises(DataError, match="row 0 of X must have 4 columns, as in training: it has 3"):
+        reader.unlabelled([rows[0][:, :3]])
+    with pytest.raises(DataError, match="clouds must have the same columns: row 0 of X has 4, and row 1 has 3"):
+        CLOUDS.reader([rows[0], rows[1][:, :3]])
+
+
+def test_arrays_take_the_columns_of_files_in_their_order(tmp_path):
+    """A model of the command line has names of columns; an array has none."""
+    reader = CloudReader(("intensity", "red"))
+    row = np.array([[0, 0, 0, 7, 9], [1, 1, 1, 8, 10]], float)
+
+    (cloud,) = reader.unlabelled([row]).clouds
+
+    assert cloud.signal.tolist() == [[7, 9], [8, 10]]
+
+
+def test_an_example_is_described_by_its_name_and_its_cloud():
+    examples = labelled([line(1.0)], torch.tensor([0]), ["a"])
+
+    description = CLOUDS.describe(examples, 0)
+
+    assert (description.name, description.picture) == ("", examples.clouds[0])
+
+
+def test_columns_and_the_up_axis_are_kept_in_the_model_so_that_predict_needs_no_option(tmp_path):
+    """The same shapes with other names of columns and y up, read as named: predictions are those of plain files."""
+    rng = np.random.default_rng(0)
+    for folder in ("plain", "renamed"):
+        for number in range(6):
+            (tmp_path / folder / f"{number % 2}").mkdir(parents=True, exist_ok=True)
+    for number in range(6):
+        x, y, z = (rng.random((60, 3)) * ([1, 1, 5] if number % 2 else [3, 3, 1])).T
+        write = {
+            "plain": ("x,y,z", (x, y, z)),
+            "renamed": ("rel_a,rel_b,rel_c", (y, z, x)),
+        }  # a cyclic exchange: y is up
+        for folder, (header, columns) in write.items():
+            rows = "\n".join(",".join(f"{value:.6f}" for value in row) for row in zip(*columns, strict=True))
+            (tmp_path / folder / f"{number % 2}" / f"{number}.csv").write_text(f"{header}\n{rows}\n")
+    names = {"x": "rel_a", "y": "rel_b", "z": "rel_c"}
+    plain = user_data.read(tmp_path / "plain", folds=3, epochs=1)
+    renamed = user_data.read(tmp_path / "renamed", folds=3, epochs=1, columns=names, up="y")
+
+    for one, other in zip(plain.train.clouds, renamed.train.clouds, strict=True):
+        torch.testing.assert_close(one.positions, other.positions)
+    Model.new(renamed.recipe, renamed.train, 0).save(tmp_path / "model.safetensors")
+    model = Model.load(tmp_path / "model.safetensors")
+
+    files = [tmp_path / "renamed" / "0" / "0.csv"]
+    assert model.recipe.options["column_names"] == names
+    torch.testing.assert_close(model.kind.read_file(files[0], model.learned).positions, plain_cloud(tmp_path).positions)
+    assert model.predict(files).shape == (1, 2)
+
+
+def plain_cloud(tmp_path):
+    return to_cloud(read_points(tmp_path / "plain" / "0" / "0.csv"), (), "plain")

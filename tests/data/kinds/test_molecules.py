@@ -1,0 +1,53 @@
+"""Tables of molecules are split by scaffold, by group or at random, and drawn as structural formulas."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from edgecond.data.kinds import KINDS, ReadOptions, Split
+from edgecond.data.kinds.pictures import MoleculePicture
+from edgecond.errors import DataError
+
+pytest.importorskip("rdkit")
+MOLECULES = KINDS["molecules"]
+RINGS = [f"c1ccccc1{'C' * n}" for n in range(1, 10)] + ["C1CCCCC1O"]
+
+
+def read(tmp_path: Path, **options: object):
+    path = tmp_path / "molecules.csv"
+    rows = [f"{smiles},{number % 2},{number // 5}" for number, smiles in enumerate(RINGS)]
+    path.write_text("smiles,active,series\n" + "\n".join(rows) + "\n")
+    return MOLECULES.read(path, ReadOptions(target=("active",), **options))
+
+
+def test_a_scaffold_split_tests_on_the_rare_scaffold(tmp_path: Path):
+    """Nine benzenes and one cyclohexane: the tenth molecule is the test set."""
+    train, test = MOLECULES.split(read(tmp_path), Split(scaffold=True), None)
+
+    assert (sorted(train.tolist()), test.tolist()) == (list(range(9)), [9])
+
+
+def test_a_group_stays_in_one_part(tmp_path: Path):
+    data = read(tmp_path, group="series")
+
+    train, test = MOLECULES.split(data, Split(folds=2), None)
+
+    groups = np.array(data.groups)
+    assert not set(groups[train]) & set(groups[test])
+    with pytest.raises(DataError, match="by scaffold or by group: got both"):
+        MOLECULES.split(data, Split(scaffold=True), None)
+
+
+def test_an_example_is_described_by_its_smiles(tmp_path: Path):
+    description = MOLECULES.describe(read(tmp_path).examples, 3)
+
+    assert description.name == RINGS[3]
+    assert isinstance(description.picture, MoleculePicture)
+
+
+def test_a_row_that_is_no_molecule_is_refused():
+    with pytest.raises(DataError, match="row 1 is not"):
+        MOLECULES.reader(["C", "xyz"]).unlabelled(["C", "xyz"])

@@ -1,0 +1,51 @@
+"""Squared errors by hand, and R squared against scikit-learn."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from sklearn.metrics import r2_score
+
+from edgecond.nn.tasks import Loss
+from edgecond.nn.tasks.regression import Regression
+
+NAN = float("nan")
+
+
+def loss(sums: Loss) -> float:
+    return float(sums.total.detach() / sums.weight)
+
+
+def test_numbers_are_learned_in_standard_deviations_and_predicted_in_their_units():
+    """By hand: mean 20, deviation 10; a score of 0.5 says 25, where 15 is true: an error of one deviation."""
+    task = Regression((20.0,), (10.0,))
+    scores = torch.tensor([[0.5], [3.0]])
+
+    loss_sums = task.loss(scores, torch.tensor([[15.0], [NAN]]))
+
+    assert task.outputs(scores).flatten().tolist() == [25, 50]
+    assert loss(loss_sums) == pytest.approx(1)
+    assert (float(loss_sums.metric), int(loss_sums.known)) == (100, 1)
+
+
+def test_mean_and_scale_are_those_of_the_known_values():
+    """By hand; a quantity that never varies, or is never known, has the scale 1."""
+    ys = torch.tensor([[1.0, 5.0, NAN], [3.0, 5.0, NAN], [NAN, 5.0, NAN]])
+
+    task = Regression.fit(ys, 3)
+
+    assert task.mean == (2, 5, 0)
+    assert task.scale == (1, 1, 1)
+
+
+def test_errors_are_means_over_the_known_values():
+    """scikit-learn for R squared; by hand, errors of 1, 0 and -2 have the root mean square sqrt(5/3)."""
+    y = np.array([[1.0], [2.0], [4.0], [float("nan")]])
+    predicted = np.array([[2.0], [2.0], [2.0], [7.0]])
+
+    metrics = Regression((0.0,), (1.0,)).evaluate(y, [predicted])
+
+    assert metrics["rmse"] == pytest.approx((5 / 3) ** 0.5)
+    assert metrics["mae"] == pytest.approx(1)
+    assert metrics["r2"] == pytest.approx(r2_score(y[:3, 0], predicted[:3, 0]))

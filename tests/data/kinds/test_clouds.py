@@ -90,8 +90,8 @@ def test_columns_and_the_up_axis_are_kept_in_the_model_so_that_predict_needs_no_
         x, y, z = (rng.random((60, 3)) * ([1, 1, 5] if number % 2 else [3, 3, 1])).T
         write = {
             "plain": ("x,y,z", (x, y, z)),
-            "renamed": ("rel_a,rel_b,rel_c", (y, z, x)),
-        }  # a cyclic exchange: y is up
+            "renamed": ("rel_a,rel_b,rel_c", (x, z, -y)),  # rotated about x, so that y is up
+        }
         for folder, (header, columns) in write.items():
             rows = "\n".join(",".join(f"{value:.6f}" for value in row) for row in zip(*columns, strict=True))
             (tmp_path / folder / f"{number % 2}" / f"{number}.csv").write_text(f"{header}\n{rows}\n")

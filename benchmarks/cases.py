@@ -21,13 +21,13 @@ class Case:
     """One layer on one random graph.
 
     Attributes:
-        title: What it stands for.
-        n: Vertices.
-        m: Edges.
-        widths: Of labels and hidden layers of F.
+        title: Name of the layer on the page.
+        n: Number of vertices.
+        m: Number of edges.
+        widths: Widths of the labels and of the hidden layers of F.
         d_in: Width of the signal.
         d_out: Width of the output.
-        categories: Distinct labels if they are categorical.
+        categories: Number of distinct labels if they are categorical.
     """
 
     title: str
@@ -40,7 +40,7 @@ class Case:
 
     @property
     def multiply_adds(self) -> int:
-        """Of forward and backward without anything computed twice: a pass forward, and two of its size back."""
+        """Multiply-adds of both passes, nothing counted twice: the backward pass costs twice the forward pass."""
         labels = self.categories or self.m
         layers = sum(a * b for a, b in pairwise(self.widths))
         k, theta = self.widths[-1], self.d_in * self.d_out
@@ -97,8 +97,8 @@ class Rivals:
         }
 
     def check(self) -> None:
-        """Every rival gives NNConv's numbers: output and gradient of the signal."""
+        """Raise an error unless every rival gives NNConv's output and gradient of the signal."""
         expected, *others = [run()[:2] for run in self.runs().values()]
-        for found in others:
-            for a, b in zip(found, expected, strict=True):
+        for rival in others:
+            for a, b in zip(rival, expected, strict=True):
                 torch.testing.assert_close(a, b, atol=1e-4 * float(b.detach().abs().max()), rtol=1e-4)

@@ -18,7 +18,7 @@ DEGREE = 10
 
 
 def measure(edges: int) -> dict[str, float]:
-    """Seconds, peak bytes above the inputs, and peak bytes of the process, in a fresh process."""
+    """Return seconds, peak bytes above the inputs, and peak bytes of the process, measured in a fresh process."""
     command = [sys.executable, "-m", "benchmarks.large", str(edges)]
     result: dict[str, float] = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
     return result

@@ -1,4 +1,4 @@
-"""Peak memory of forward and backward above the inputs, each in a process of its own: `python -m benchmarks.memory`."""
+"""Peak memory of forward and backward above the inputs, each in a fresh process: `python -m benchmarks.memory`."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from benchmarks.cases import Case, CASES, Rivals
 
 
 def status(field: str) -> int:
-    """A figure of this process in bytes, as Linux counts it."""
+    """Return a field of /proc/self/status in bytes."""
     line = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith(field))
     return int(line.split()[1]) * 1024
 
 
 def peak_above(run: Callable[[], object]) -> int:
-    """The most memory in use while `run` runs, above what is in use before."""
+    """Return the peak memory while `run` runs, above the memory in use before."""
     gc.collect()
     ctypes.CDLL(None).malloc_trim(0)
-    Path("/proc/self/clear_refs").write_text("5")  # the high-water mark starts anew
+    Path("/proc/self/clear_refs").write_text("5")  # resets the high-water mark
     before = status("VmRSS")
     kept = run()
     peak = status("VmHWM") - before
@@ -34,7 +34,7 @@ def peak_above(run: Callable[[], object]) -> int:
 
 
 def measure(name: str, rival: str) -> int:
-    """Bytes, measured in a fresh process."""
+    """Return the peak bytes of a rival, measured in a fresh process."""
     command = [sys.executable, "-m", "benchmarks.memory", name, rival]
     return int(json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout))
 

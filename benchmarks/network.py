@@ -1,7 +1,7 @@
-"""The whole training step of a row's network beside the same network on `NNConv`: `python -m benchmarks.network ROW`.
+"""Training step of a row's network and of the same network on `NNConv`: `python -m benchmarks.network ROW`.
 
-A row is one of those that `edgecond list` shows: of point clouds, sydney/ecc by default, or of general graphs, whose
-pyramids are made before. Its data are needed.
+ROW is one that `edgecond list` shows: of point clouds, sydney/ecc by default, or of general graphs, whose pyramids are
+computed first. Its data are needed.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from edgecond.runs.recipe import Recipe
 from edgecond.runs.run import Ahead
 
 ROW = "sydney/ecc"
-ROWS = (ROW, "nci1/ecc")  # those of the page
+ROWS = (ROW, "nci1/ecc")  # rows on the page
 RIVALS = ("NNConv", "ECConv")
-BATCHES = 20  # that are built, and learnt from by each rival
-LOOP = 60  # batches of the loop with a worker
+BATCHES = 20  # number of batches that are built, with a step of each rival on each
+LOOP = 60  # number of batches of the loop with a worker
 
 
 @dataclass(frozen=True)
@@ -69,25 +69,26 @@ class Rivals:
         }
 
     def built(self, workers: int) -> Iterator[Sample]:
-        """The batches in the order of training, each built when it is asked for, or ahead by workers."""
+        """Iterate over the batches in the order of training, built on demand or ahead by workers."""
         return Ahead(self.batches, workers).run(0, 0, self.trainings["ECConv"].schedule.epochs)
 
     def step(self, rival: str, sample: Sample) -> Step:
-        """Forward, loss, backward, descent; a rival's sample is `suited` to it."""
+        """Run forward, loss, backward and an optimizer step on a sample that `suited` has converted."""
         return next(self.trainings[rival].steps(One(sample, len(self.batches))))
 
     def suited(self, rival: str, sample: Sample) -> Sample:
+        """Return the sample in the form that a rival's network takes."""
         return as_pyg_takes_it(sample) if rival == "NNConv" else sample
 
     def check(self, sample: Sample) -> None:
-        """Both networks give the same scores and gradients, or there is nothing to compare."""
+        """Raise an error unless both networks give the same scores and gradients."""
         check(self.trainings["ECConv"].network, self.trainings["NNConv"].network, sample)
 
 
 def interleaved(row: Recipe, threads: int) -> dict[str, Any]:
-    """Every batch is built once and learnt from once by each rival, who take turns to be the first.
+    """Time a step of each rival on every batch, in alternating order; each batch is built once.
 
-    PyG gets its edge_index before the clock starts; what our convolutions derive from a graph is in our time.
+    PyG gets its edge_index before the clock starts; what our convolutions derive from a graph counts in our time.
     """
     torch.set_num_threads(threads)
     rivals = Rivals(row)
@@ -121,7 +122,7 @@ def interleaved(row: Recipe, threads: int) -> dict[str, Any]:
 
 
 def waiting_share(row: Recipe, threads: int, workers: int = 1) -> float:
-    """The share of our training loop's time in which it waits for batches that workers build ahead.
+    """Return the share of our training loop's time spent waiting for batches that workers build ahead.
 
     The first batch, for which the workers start, is not counted.
     """
@@ -137,7 +138,7 @@ def waiting_share(row: Recipe, threads: int, workers: int = 1) -> float:
 
 
 def memory(name: str, rival: str) -> int:
-    """Peak bytes of a step above its inputs, measured in a fresh process."""
+    """Return the peak bytes of a step above its inputs, measured in a fresh process."""
     command = [sys.executable, "-m", "benchmarks.network", name, rival]
     return int(json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout))
 
@@ -151,7 +152,7 @@ def print_memory(name: str, rival: str) -> None:
 
 
 def record(name: str = ROW) -> dict[str, Any]:
-    """Everything that is measured of a row, with what is needed to measure it again."""
+    """Measure a row, and return the measurements with what is needed to repeat them."""
     row = recipe.find(name)
     digest = Rivals(row).digest  # missing data are noticed before anything is measured
     print(f"training step of {name} ...", flush=True)
@@ -169,7 +170,7 @@ def record(name: str = ROW) -> dict[str, Any]:
 
 
 def main(name: str = ROW) -> None:
-    """Measures a row, and puts it beside the other rows of the record."""
+    """Measure a row and add it to the record."""
     records.write(records.NETWORK, {**records.read(records.NETWORK), name: record(name)})
 
 

@@ -1,4 +1,4 @@
-"""The records as a page of the docs: `python -m benchmarks.page`, nothing is measured."""
+"""Writes the records as a page of the docs, without measuring: `python -m benchmarks.page`."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ def page(
     pyramids: dict[str, Any] | None = None,
     predict: dict[str, Any] | None = None,
 ) -> str:
-    """The records as tables."""
+    """Return the page with the records as tables."""
     lines = [
         "# Benchmarks",
         "",
         "PyG's `NNConv` and `ECConv` with the same weights on the same graph, forward and backward, in single",
-        "precision, interleaved in one run: every round runs each, and a ratio is the median over the rounds of the",
-        "ratio within a round. Memory is the high-water mark of a fresh process above the inputs. The share of peak",
-        "is the arithmetic of the algorithm, nothing counted twice, against a 1024 x 1024 matrix product measured in",
-        "the same round.",
+        "precision, interleaved in one run: every round runs each layer, and a ratio is the median over the rounds of",
+        "the ratio within a round. Memory is the high-water mark of a fresh process above the inputs. The share of",
+        "peak compares the arithmetic of the algorithm, nothing counted twice, with a 1024 x 1024 matrix product",
+        "measured in the same round.",
         "`make bench` writes this page and its records, `layers.json` and `network.json` in `results/benchmarks`.",
         "",
         measured(layers),
@@ -71,8 +71,8 @@ def page(
             f"{row['process'] / 2**30:.2f} GiB",
         ]
         lines.append(table_row(cells))
-    for name, found in networks.items():
-        lines += ["", *training_step(name, found)]
+    for name, record in networks.items():
+        lines += ["", *training_step(name, record)]
     if pyramids:
         lines += ["", *coarsening(pyramids)]
     if predict:
@@ -80,25 +80,25 @@ def page(
     return "\n".join(lines) + "\n"
 
 
-def training_step(name: str, found: dict[str, Any]) -> list[str]:
-    """The section of a row's network."""
-    times, used = found["time"], found["memory"]
+def training_step(name: str, record: dict[str, Any]) -> list[str]:
+    """Return the section of a row's network."""
+    times, used = record["time"], record["memory"]
     one = times["1"]
     vertices, edges = (" / ".join(f"{count:,.0f}" for count in one[of]) for of in ("vertices", "edges"))
     text = (
-        f"`{found['network']}`, and the same network on `NNConv` with PyG's poolings, from the same parameters on the "
-        f"same {one['batches']} batches of {found['batch']} examples: forward, loss, backward and descent. Each batch "
-        "is built once, and each of the two learns from it once; they take turns to be the first. A batch has "
+        f"`{record['network']}`, and the same network on `NNConv` with PyG's poolings, from the same parameters on the "
+        f"same {one['batches']} batches of {record['batch']} examples: forward, loss, backward and optimizer step. "
+        "Each batch is built once, and each network takes one step on it, in alternating order. A batch has "
         f"{vertices} vertices at its {len(one['vertices'])} levels and {edges} edges (medians). The network on "
         "`NNConv` gets its `edge_index` before the clock starts, and graph building counts the same for both. Waiting "
-        "is what is left of graph building in a training loop whose batches one worker process builds ahead."
+        "is the part of graph building that remains in a training loop whose batches one worker process builds ahead."
     )
     lines = [
         f"## Training step of {name}",
         "",
         *textwrap.wrap(text, 112, break_on_hyphens=False, break_long_words=False),
         "",
-        measured(found),
+        measured(record),
         "",
         "| | " + " | ".join(f"{threads} thread{'s' * (threads != '1')}" for threads in THREADS) + " |",
         "|---|---:|---:|",
@@ -122,20 +122,20 @@ def training_step(name: str, found: dict[str, Any]) -> list[str]:
     ]
 
 
-def coarsening(found: dict[str, Any]) -> list[str]:
-    """The section of pyramids."""
-    first = next(iter(found.values()))
+def coarsening(record: dict[str, Any]) -> list[str]:
+    """Return the section of pyramids."""
+    first = next(iter(record.values()))
     lines = [
         "## Pyramids of whole datasets",
         "",
-        "All sparsifications of all graphs, computed once and kept; `python -m benchmarks.pyramids`.",
+        "All sparsifications of all graphs, computed once and cached; `python -m benchmarks.pyramids`.",
         "",
         measured(first),
         "",
         f"| | graphs | levels | copies | {first['processes']} processes | all processors | from the cache | memory |",
         "|---|---:|---:|---:|---:|---:|---:|---:|",
     ]
-    for name, row in found.items():
+    for name, row in record.items():
         counts = [f"{row[count]:,}" for count in ("graphs", "levels", "copies")]
         times = [f"{row[of]:.{digits}f} s" for of, digits in _TIMES]
         lines.append(table_row([f"`{name}`", *counts, *times, f"{row['peak_bytes_of_a_process'] / MIB:,.0f} MiB"]))
@@ -145,31 +145,31 @@ def coarsening(found: dict[str, Any]) -> list[str]:
 _TIMES = (("seconds", 0), ("processor_seconds", 0), ("seconds_from_cache", 2))
 
 
-def predicting(found: dict[str, Any]) -> list[str]:
-    """The section of predict."""
+def predicting(record: dict[str, Any]) -> list[str]:
+    """Return the section of `edgecond predict`."""
     lines = [
         "## Predicting from thousands of files",
         "",
-        f"`edgecond predict MODEL FOLDER > out.csv`, NPY files of {found['points']:,} points and one that cannot be",
-        f"read, {found['threads']} thread; `python -m benchmarks.predict`.",
+        f"`edgecond predict MODEL FOLDER > out.csv`, NPY files of {record['points']:,} points and one that cannot be",
+        f"read, {record['threads']} thread; `python -m benchmarks.predict`.",
         "",
-        measured(found),
+        measured(record),
         "",
         "| clouds | rows written | exit status | peak memory | seconds | clouds per second |",
         "|---:|---:|---:|---:|---:|---:|",
     ]
-    for count, row in found["runs"].items():
+    for count, row in record["runs"].items():
         cells = [f"{int(count):,}", f"{row['rows']:,}", str(row["exit"]), f"{row['peak_bytes'] / MIB:,.0f} MiB"]
         lines.append(table_row([*cells, f"{row['seconds']:.0f}", f"{row['clouds_per_second']:.0f}"]))
     return lines
 
 
-def measured(found: dict[str, Any]) -> str:
-    """When, on what and with what."""
-    versions = ", ".join(f"{name} {number}" for name, number in found["versions"].items())
+def measured(record: dict[str, Any]) -> str:
+    """Return date, processor, kernels, versions and seed of a measurement."""
+    versions = ", ".join(f"{name} {number}" for name, number in record["versions"].items())
     return (
-        f"Measured on {found['date']}: {found['processor']}, kernels {found['kernels']}, {versions}, "
-        f"seed {found['seed']}."
+        f"Measured on {record['date']}: {record['processor']}, kernels {record['kernels']}, {versions}, "
+        f"seed {record['seed']}."
     )
 
 
@@ -178,9 +178,9 @@ def table_row(cells: list[str]) -> str:
 
 
 def write() -> None:
-    """The page of the records that there are."""
-    found = map(records.read, (records.LAYERS, records.NETWORK, records.PYRAMIDS, records.PREDICT))
-    PAGE.write_text(page(*found))
+    """Write the page from the records that exist."""
+    read = map(records.read, (records.LAYERS, records.NETWORK, records.PYRAMIDS, records.PREDICT))
+    PAGE.write_text(page(*read))
     print(f"wrote {PAGE.relative_to(records.ROOT)}")
 
 

@@ -1,6 +1,6 @@
 """`edgecond predict` on 1,000 and on 10,000 clouds, one of them unreadable: `python -m benchmarks.predict`.
 
-What is to be seen: the peak memory is the same, and the unreadable file costs a sentence and the exit status.
+The peak memory should be the same for both, and the unreadable file should give one message and exit status 1.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from edgecond.data.datasets import synthetic
 
 COUNTS = (1_000, 10_000)
 POINTS = 1_000
-SHAPES = 60  # of which all others are made by moving their points a little
+SHAPES = 60  # number of shapes; all other clouds are copies with noise
 NOISE = 0.01
 BROKEN = "broken.npy"
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1"}
@@ -31,17 +31,17 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         shapes = _trained(place)
-        found = {**records.circumstances(), "points": POINTS, "threads": 1, "runs": {}}
+        record = {**records.circumstances(), "points": POINTS, "threads": 1, "runs": {}}
         for count in COUNTS:
             print(f"{count:,} clouds ...", flush=True)
-            found["runs"][str(count)] = measure(place, shapes, count)
-            print(found["runs"][str(count)])
-    records.write(records.PREDICT, found)
+            record["runs"][str(count)] = measure(place, shapes, count)
+            print(record["runs"][str(count)])
+    records.write(records.PREDICT, record)
     page.write()
 
 
 def measure(place: Path, shapes: list[np.ndarray], count: int) -> dict[str, Any]:
-    """What predicting so many clouds takes, in a process of its own."""
+    """Return time, peak memory and output of predicting that many clouds, in a separate process."""
     clouds = place / "clouds"
     _write(clouds, shapes, count)
     out, said = place / "out.csv", place / "said.txt"
@@ -65,7 +65,7 @@ def measure(place: Path, shapes: list[np.ndarray], count: int) -> dict[str, Any]
 
 
 def _peak(process: int) -> int:
-    """The high-water mark of another process in bytes. (`ru_maxrss` would begin with that of its parent.)"""
+    """Return the high-water mark of another process in bytes. (`ru_maxrss` would start with that of its parent.)"""
     try:
         lines = Path(f"/proc/{process}/status").read_text().splitlines()
     except OSError:  # it has ended meanwhile
@@ -74,7 +74,7 @@ def _peak(process: int) -> int:
 
 
 def _trained(place: Path) -> list[np.ndarray]:
-    """Some shapes, of which the run in this place has learned for a single epoch."""
+    """Train a model on some shapes for a single epoch, and return the shapes."""
     examples, _ = synthetic.load(train=SHAPES, test=6, points=POINTS)
     for number, (cloud, y) in enumerate(examples):
         path = place / "shapes" / examples.classes[y] / f"{number}.npy"
@@ -86,7 +86,7 @@ def _trained(place: Path) -> list[np.ndarray]:
 
 
 def _write(clouds: Path, shapes: list[np.ndarray], count: int) -> None:
-    """As many files as asked for, and one that cannot be read."""
+    """Write that many files, and one that cannot be read."""
     clouds.mkdir(exist_ok=True)
     rng = np.random.default_rng(SEED)
     for number in range(count):

@@ -19,7 +19,7 @@ PROCESSES = 2
 
 
 def measure(row: str) -> dict[str, Any]:
-    """Seconds on the clock, and of all processors, for all pyramids of a row."""
+    """Return wall-clock seconds and processor seconds for all pyramids of a row."""
     recipe = find(row)
     examples, _ = datasets.load(recipe.dataset, **recipe.options)
     assert isinstance(examples, GraphExamples)
@@ -51,10 +51,10 @@ def _processor_seconds() -> float:
 
 
 if __name__ == "__main__":
-    found = records.read(records.PYRAMIDS)
+    record = records.read(records.PYRAMIDS)
     for row in ROWS:
         print(f"pyramids of {row} ...", flush=True)
-        found[row] = measure(row)
-        print({name: found[row][name] for name in ("seconds", "processor_seconds", "seconds_from_cache")})
-    records.write(records.PYRAMIDS, found)
+        record[row] = measure(row)
+        print({name: record[row][name] for name in ("seconds", "processor_seconds", "seconds_from_cache")})
+    records.write(records.PYRAMIDS, record)
     page.write()

@@ -1,4 +1,4 @@
-"""The tables of the README, from the records: `python -m benchmarks.readme`, nothing is measured."""
+"""Writes the tables of the README from the records, without measuring: `python -m benchmarks.readme`."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ DATASETS = {
 
 
 def speed(layers: dict[str, Any], networks: dict[str, Any]) -> str:
-    """Time and memory beside `NNConv`, one line per layer and network."""
+    """Return a table of time and memory beside `NNConv`, one line per layer and network."""
     lines = ["| forward and backward, beside `NNConv` | 1 thread | 2 threads | peak memory |", "|---|---:|---:|---:|"]
-    found = [
+    compared = [
         (case.title, [layers["time"][name][threads]["ECConv"] for threads in THREADS], layers["memory"][name])
         for name, case in CASES.items()
     ]
     for name, network in networks.items():
         title = f"whole training step of `{name}`, graph building included"
-        found.append((title, [network["time"][threads] for threads in THREADS], network["memory"]))
-    for title, rows, used in found:
+        compared.append((title, [network["time"][threads] for threads in THREADS], network["memory"]))
+    for title, rows, used in compared:
         faster = [f"{row['times_faster']:.0f}x faster" for row in rows]
         less = f"{used['ECConv'] / MIB:.0f} MiB instead of {used['NNConv'] / MIB:.0f}"
         lines.append(table_row([title, *faster, less]))
@@ -44,8 +44,8 @@ def speed(layers: dict[str, Any], networks: dict[str, Any]) -> str:
 
 
 def accuracy(results: Path) -> str:
-    """The paper's plain ECC of each dataset beside its rerun, and the fair protocol, where all folds have records."""
-    found = {
+    """Return tables of the paper's plain ECC and its rerun, and of the fair protocol, where all folds have records."""
+    plain = {
         entry.recipe.name.split("/")[0]: entry
         for table in (1, 2, 4, 5)
         for entry in entries(table, results)
@@ -53,7 +53,7 @@ def accuracy(results: Path) -> str:
     }
     lines = ["| test accuracy, per cent | ECC in the paper | ECC here | folds |", "|---|---:|---:|---:|"]
     for dataset, name in DATASETS.items():
-        if entry := found.get(dataset):
+        if entry := plain.get(dataset):
             spread = "" if entry.spread is None else f" ± {100 * entry.spread:.1f}"
             numbers = [f"{100 * entry.paper:.1f}", f"{100 * entry.rerun:.1f}{spread}", str(entry.recipe.folds)]
             lines.append(table_row([name, *numbers]))
@@ -68,7 +68,7 @@ def accuracy(results: Path) -> str:
 
 
 def filled(text: str) -> str:
-    """A README with its tables between their marks."""
+    """Return the README with its tables between their marks."""
     layers, networks = records.read(records.LAYERS), records.read(records.NETWORK)
     tables = {"make bench": speed(layers, networks), "benchmarks.readme": accuracy(records.ROOT / "results")}
     for writer, table in tables.items():
@@ -79,7 +79,7 @@ def filled(text: str) -> str:
 
 
 def write() -> None:
-    """The tables of the records that there are."""
+    """Write the tables from the records that exist."""
     README.write_text(filled(README.read_text()))
     print(f"wrote the tables in {README.name}")
 

@@ -1,4 +1,4 @@
-"""The records in results/benchmarks: what was measured, when, on what and with what."""
+"""The records in results/benchmarks: measurements with their date, processor and versions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.cases import SEED
-from edgecond.nn import kernels as native
+from edgecond.nn import kernels
 
 ROOT = Path(__file__).parent.parent
 LAYERS = ROOT / "results" / "benchmarks" / "layers.json"
@@ -25,23 +25,23 @@ def processor() -> str:
 
 
 def circumstances() -> dict[str, Any]:
-    """What is needed to measure it again."""
+    """Return date, seed, processor, kernels and versions, which a repetition needs."""
     return {
         "date": datetime.now(UTC).date().isoformat(),
         "seed": SEED,
         "processor": processor(),
-        "kernels": native.instruction_set(),
+        "kernels": kernels.instruction_set(),
         "versions": {name: version(name) for name in ("edgecond", "torch", "torch_geometric", "numpy")},
     }
 
 
 def read(path: Path) -> dict[str, Any]:
-    """A record; nothing if there is none."""
-    found: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
-    return found
+    """Return a record, or an empty dict if there is none."""
+    record: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
+    return record
 
 
-def write(path: Path, found: dict[str, Any]) -> None:
+def write(path: Path, record: dict[str, Any]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(found, indent=1) + "\n")
+    path.write_text(json.dumps(record, indent=1) + "\n")
     print(f"wrote {path.relative_to(ROOT)}")

@@ -1,4 +1,4 @@
-"""All benchmarks, as records in results/ and a page of the docs: `python -m benchmarks.run`."""
+"""Runs all benchmarks and writes records in results/ and a page of the docs: `python -m benchmarks.run`."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from edgecond.errors import DataError
 
 
 def layers() -> dict[str, Any]:
-    """Everything that is measured of single layers, with what is needed to measure it again."""
-    found: dict[str, Any] = {**records.circumstances(), "time": {}, "memory": {}, "large": {}}
+    """Measure single layers, and return the measurements with what is needed to repeat them."""
+    record: dict[str, Any] = {**records.circumstances(), "time": {}, "memory": {}, "large": {}}
     for name, case in CASES.items():
         print(f"{case.title} ...", flush=True)
-        found["memory"][name] = {rival: memory.measure(name, rival) for rival in RIVALS}
-        found["time"][name] = {threads: timing.measure(name, threads) for threads in (1, 2)}
+        record["memory"][name] = {rival: memory.measure(name, rival) for rival in RIVALS}
+        record["time"][name] = {threads: timing.measure(name, threads) for threads in (1, 2)}
     for edges in large.EDGES:
         print(f"{edges:,} edges ...", flush=True)
-        found["large"][edges] = large.measure(edges)
-    return found
+        record["large"][edges] = large.measure(edges)
+    return record
 
 
 if __name__ == "__main__":

@@ -13,24 +13,24 @@ from benchmarks.cases import CASES, Rivals
 
 T = TypeVar("T")
 ROUNDS = 9
-SIDE = 1024  # of the matrix product that stands for the machine's peak
+SIDE = 1024  # side of the matrices whose product measures the machine's peak
 
 
 def clocked(run: Callable[[], T]) -> tuple[T, float]:
-    """What a run gives, and its seconds."""
+    """Return the result of a run, and its seconds."""
     start = time.perf_counter()
-    found = run()
-    return found, time.perf_counter() - start
+    result = run()
+    return result, time.perf_counter() - start
 
 
 def seconds(run: Callable[[], object]) -> float:
     start = time.perf_counter()
-    run()  # what it gives is let go before the clock stops
+    run()  # its result is freed before the clock stops
     return time.perf_counter() - start
 
 
 def measure(name: str, threads: int) -> dict[str, dict[str, float]]:
-    """For each rival: median milliseconds, median ratio to NNConv within a round, and share of the peak."""
+    """Return for each rival median milliseconds, median ratio to NNConv within a round, and share of the peak."""
     case, rivals = CASES[name], Rivals(CASES[name])
     torch.set_num_threads(threads)
     rivals.check()

@@ -1,4 +1,4 @@
-"""A folder of labelled clouds, from files to predictions; `edgecond train FOLDER` and its like do the same.
+"""Train on a folder of labelled clouds and predict; `edgecond train FOLDER` and `edgecond predict` do the same.
 
     python examples/lidar_folder.py [FOLDER]
 
@@ -12,17 +12,15 @@ from pathlib import Path
 import numpy as np
 
 from edgecond.data.datasets import synthetic
-from edgecond.data.formats import read_points
-from edgecond.data.points import to_cloud
-from edgecond.runs import run as experiment
 from edgecond.runs import user_data
 from edgecond.runs.model import Model
+from edgecond.runs.run import train
 
 EPOCHS = 15
 
 
 def write_shapes(folder: Path) -> None:
-    """120 shapes of six classes, as files of x, y and z."""
+    """Write 120 shapes of six classes, as files of x, y and z."""
     shapes, _ = synthetic.load(train=120, test=0, points=96)
     for number, (cloud, y) in enumerate(shapes):
         path = folder / shapes.classes[y] / f"{number:03}.npy"
@@ -36,16 +34,15 @@ def main() -> None:
         if len(sys.argv) == 1:
             write_shapes(folder)
 
-        found = user_data.read(folder, epochs=EPOCHS, settings={"train.batch_size": 16})
-        print(*found.notes, sep="\n")
+        dataset = user_data.read(folder, epochs=EPOCHS, settings={"train.batch_size": 16})
+        print(*dataset.notes, sep="\n")
         run = Path(temporary, "run")
-        trained = experiment.train(found.recipe, directory=run, parts=(found.train, found.test))
+        trained = train(dataset.recipe, directory=run, parts=(dataset.train, dataset.test))
         print(f"accuracy on {len(trained.test)} test clouds: {trained.metrics()['accuracy']:.2f}")
 
         model = Model.load(run)  # as another program would
-        for file in sorted(folder.rglob("*.npy"))[::40]:
-            cloud = to_cloud(read_points(file), model.recipe.options["columns"], file)
-            ((probabilities,),) = model.outputs_per_view([(cloud, 0)])  # the 0 stands for a class that is not known
+        files = [path for path in sorted(folder.rglob("*")) if path.is_file()][::40]
+        for file, probabilities in zip(files, model.predict(files), strict=True):
             best = probabilities.argmax()
             print(f"{file.parent.name}/{file.name}: {model.classes[best]}, probability {probabilities[best]:.2f}")
 

@@ -1,9 +1,9 @@
-"""A table of SMILES, from a CSV to predictions; `edgecond train TABLE --target COLUMN` and its like do the same.
+"""Train on a table of SMILES and predict; `edgecond train TABLE --target COLUMN` and `edgecond predict` do the same.
 
     python examples/molecules_csv.py [TABLE COLUMN]
 
 Without a table, small molecules are written to a temporary one first, with the logP that RDKit estimates (Crippen's
-method) in place of a measured quantity.
+method) in place of a measured value.
 """
 
 import sys
@@ -11,20 +11,18 @@ import tempfile
 from itertools import product
 from pathlib import Path
 
-import numpy as np
-
-from edgecond.data.formats import smiles
-from edgecond.data.graphs import GraphExamples
-from edgecond.runs import run as experiment
 from edgecond.runs import user_data
 from edgecond.runs.model import Model
+from edgecond.runs.run import train
 
 EPOCHS = 12
 CHAINS = ["C" * n for n in range(1, 11)] + ["C=C", "C1CCCCC1", "c1ccccc1", "c1ccncc1"]
 GROUPS = ["O", "N", "C(=O)O", "Cl"]
+NEW = ["CCCCCCCCCCCO", "CCc1ccccc1"]  # undecanol, ethylbenzene
 
 
 def write_table(path: Path) -> None:
+    """Write a CSV of molecules and their estimated logP."""
     from rdkit.Chem import MolFromSmiles
     from rdkit.Chem.Crippen import MolLogP
 
@@ -39,19 +37,15 @@ def main() -> None:
         if len(sys.argv) == 1:
             write_table(Path(table))
 
-        found = user_data.read(table, target=[target], epochs=EPOCHS, settings={"train.batch_size": 32})
-        print(*found.notes, sep="\n")
+        dataset = user_data.read(table, target=[target], epochs=EPOCHS, settings={"train.batch_size": 32})
+        print(*dataset.notes, sep="\n")
         run = Path(temporary, "run")
-        trained = experiment.train(found.recipe, directory=run, parts=(found.train, found.test))
+        trained = train(dataset.recipe, directory=run, parts=(dataset.train, dataset.test))
         print(", ".join(f"{name} {value:.3g}" for name, value in trained.metrics().items()))
 
         model = Model.load(run)  # as another program would
-        new = Path(temporary, "new.csv")
-        new.write_text("smiles\nCCCCCCCCCCCO\nCCc1ccccc1\n")  # undecanol, ethylbenzene
-        molecules = smiles.read(new, target=())
-        scores = model.outputs_per_view(GraphExamples(molecules.graphs, np.arange(len(molecules))))
-        for text, output in zip(molecules.smiles, np.mean(scores, axis=0), strict=True):
-            print(text, *[f"{name} {value:.2f}" for name, value in zip(model.classes, output, strict=True)])
+        for smiles, row in zip(NEW, model.predict(NEW), strict=True):
+            print(smiles, *[f"{name} {value:.2f}" for name, value in zip(model.classes, row, strict=True)])
 
 
 if __name__ == "__main__":

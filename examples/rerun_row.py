@@ -1,8 +1,8 @@
-"""Rerun a row of the paper and read its record; `edgecond reproduce ROW` does the same, with a bar.
+"""Rerun a row of the paper and read its record; `edgecond reproduce ROW` does the same, with a progress bar.
 
     python examples/rerun_row.py [ROW EPOCHS]
 
-Without a row, the one of scikit-learn's digits, which needs no data, for two epochs.
+Without a row, the script runs that of scikit-learn's digits, which needs no download, for two epochs.
 """
 
 import json

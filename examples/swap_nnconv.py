@@ -1,6 +1,6 @@
-"""Swap PyG's NNConv for ECConv: the same numbers, many times faster.
+"""Replace PyG's NNConv by ECConv: the same numbers, many times faster.
 
-Without PyG installed, a layer of the same arithmetic in plain torch stands in for NNConv.
+Without PyG, a layer with the same arithmetic in plain torch stands in for NNConv.
 """
 
 import time
@@ -9,7 +9,7 @@ import torch
 from torch import nn, Tensor
 
 from edgecond import ECConv, FilterNetwork
-from edgecond.nn import kernels as native
+from edgecond.nn import kernels
 
 try:
     from torch_geometric.nn import NNConv
@@ -20,7 +20,7 @@ N, M, D_IN, D_OUT = 10_000, 100_000, 16, 32
 
 
 class FormEveryFilter(nn.Module):
-    """What NNConv computes: one filter per edge, applied and averaged."""
+    """Computes what NNConv computes: forms one filter per edge, applies and averages."""
 
     def __init__(self, filters: nn.Module, bias: Tensor) -> None:
         super().__init__()
@@ -34,13 +34,13 @@ class FormEveryFilter(nn.Module):
 
 
 def seconds(layer: nn.Module, *inputs: Tensor) -> float:
-    """The best of three times forward and backward."""
-    found = []
+    """Return the best of three times of a forward and a backward pass."""
+    times = []
     for _ in range(3):
         start = time.perf_counter()
         layer(*inputs).sum().backward()
-        found.append(time.perf_counter() - start)
-    return min(found)
+        times.append(time.perf_counter() - start)
+    return min(times)
 
 
 def main() -> None:
@@ -49,7 +49,7 @@ def main() -> None:
     if NNConv is None:
         ours = ECConv(D_IN, D_OUT, FilterNetwork([6, 16, 32], D_IN, D_OUT))
         theirs: nn.Module = FormEveryFilter(ours.filters, ours.bias)
-        print("PyG is not installed: a plain torch layer of the same arithmetic stands in for NNConv.")
+        print("PyG is not installed: a plain torch layer with the same arithmetic stands in for NNConv.")
     else:
         layers = [nn.Linear(6, 16), nn.ReLU(), nn.Linear(16, 32), nn.ReLU(), nn.Linear(32, D_IN * D_OUT)]
         theirs = NNConv(D_IN, D_OUT, nn.Sequential(*layers), aggr="mean")
@@ -58,7 +58,7 @@ def main() -> None:
     with torch.no_grad():
         difference = (ours(x, edge_index, edge_attr) - theirs(x, edge_index, edge_attr)).abs().max()
     slow, fast = seconds(theirs, x, edge_index, edge_attr), seconds(ours, x, edge_index, edge_attr)
-    print(f"{N:,} vertices, {M:,} edges, {D_IN} to {D_OUT} channels; kernels: {native.instruction_set()}")
+    print(f"{N:,} vertices, {M:,} edges, {D_IN} to {D_OUT} channels; kernels: {kernels.instruction_set()}")
     print(f"largest difference of the outputs: {difference:.1e}")
     print(
         f"forward and backward: {1e3 * slow:.0f} ms before, {1e3 * fast:.0f} ms after, {slow / fast:.1f} times faster"

@@ -1,4 +1,4 @@
-"""The documentation as somebody reads it who types in every block, from the top of a page to its end."""
+"""Runs the blocks of a page of the documentation from top to bottom, as a reader would, and compares their output."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from edgecond.cli import app
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 RUN = ("python", "console", "sh")
-"""Kinds of blocks that run: Python, commands after `$ ` with their output, and commands alone."""
+"""Languages of blocks that are run: Python, commands after `$ ` with their output, and commands alone."""
 SHORTENED = ("demo", "train", "reproduce", "fair")
-"""Verbs that take --epochs."""
+"""Verbs with the option --epochs."""
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
 
 _FENCE = re.compile(r"^```(?P<kind>\w*)[^\n]*\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -44,13 +44,13 @@ class Block:
 
     Attributes:
         page: The file.
-        line: Where it begins.
-        kind: What the fence says.
-        text: What is in it.
-        not_run: Why it is not run, from a comment before it: `<!-- not run: takes hours -->`.
-        options: What trainings in it are shortened by: `<!-- tested with: --epochs 1 -->`. Where the answers of the
-            network are words, they are told too: `<!-- tested with: --epochs 1; answers differ: cone|torus -->`.
-        varies: Why numbers from here on differ from machine to machine: `<!-- numbers vary: ... -->`.
+        line: Number of its first line.
+        kind: Language of the fence.
+        text: Its content.
+        not_run: Reason not to run it, from a comment before it: `<!-- not run: takes hours -->`.
+        options: Options that shorten trainings in it: `<!-- tested with: --epochs 1 -->`, and a pattern of predicted
+            classes, which then differ too: `<!-- tested with: --epochs 1; predictions differ: cone|torus -->`.
+        varies: Reason why numbers from here on differ from machine to machine: `<!-- numbers vary: ... -->`.
     """
 
     page: Path
@@ -65,11 +65,11 @@ class Block:
         return f"{os.path.relpath(self.page, ROOT)}:{self.line}"
 
     @property
-    def answers(self) -> str:
-        return self.options.partition("answers differ: ")[2]
+    def predictions(self) -> str:
+        return self.options.partition("predictions differ: ")[2]
 
     def commands(self) -> Iterator[tuple[str, str | None]]:
-        """Each command and the output that is shown for it; none where no output is shown."""
+        """Yield each command with the output that is shown for it, or None where none is shown."""
         if self.kind == "sh":
             yield from ((line.split(" #")[0].strip(), None) for line in self.text.splitlines() if line.strip())
             return
@@ -79,37 +79,37 @@ class Block:
 
 
 def blocks(page: Path) -> list[Block]:
-    """The blocks of a page, in order."""
-    text, found = page.read_text("utf-8"), []
+    """Return the blocks of a page, in order."""
+    text, fenced = page.read_text("utf-8"), []
     for match in _FENCE.finditer(text):
         note = _NOTE.search(text[: match.start()])
-        what = {_NOTES[note[1]]: note[2]} if note else {}
-        found.append(Block(page, text.count("\n", 0, match.start()) + 1, match["kind"], match["text"], **what))
-    return found
+        notes = {_NOTES[note[1]]: note[2]} if note else {}
+        fenced.append(Block(page, text.count("\n", 0, match.start()) + 1, match["kind"], match["text"], **notes))
+    return fenced
 
 
 @dataclass
 class Reader:
-    """Follows a page in the current directory; Python blocks share their names.
+    """Runs the blocks of a page in the current directory; Python blocks share their names.
 
     Attributes:
-        names: What Python blocks have defined.
-        answers: Pattern of words that are compared no longer either.
-        exact: Whether numbers in outputs are compared; no longer, once a training was shortened or numbers vary.
+        names: Names that Python blocks have defined.
+        predictions: Pattern of predicted classes, which are compared no longer once a training was shortened.
+        exact: Whether numbers in outputs are compared; no longer once a training was shortened or numbers vary.
     """
 
     names: dict[str, Any] = field(default_factory=lambda: {"__name__": "__main__"})
     exact: bool = True
-    answers: str = "#"
+    predictions: str = "#"
 
     def follow(self, page: Path) -> int:
-        """Runs the blocks of a page that run, and says how many; what is printed must be what is shown."""
-        found, count = blocks(page), 0
-        for block, after in zip(found, [*found[1:], None], strict=True):
+        """Run the blocks of a page, check that each prints what is shown, and return their number."""
+        fenced, count = blocks(page), 0
+        for block, after in zip(fenced, [*fenced[1:], None], strict=True):
             if block.kind not in RUN or block.not_run:
                 continue
             self.exact = self.exact and not (block.options or block.varies)
-            self.answers = block.answers or self.answers
+            self.predictions = block.predictions or self.predictions
             if block.kind == "python":
                 output = after.text if after and after.kind == "text" else None
                 self.compare(block, output, self.python(block))
@@ -126,12 +126,12 @@ class Reader:
         return printed.getvalue()
 
     def command(self, block: Block, line: str) -> str:
-        """What a command prints. `make demo` is what the Makefile has for it, and what is installed stays."""
+        """Run a command and return what it prints; `make demo` runs `edgecond demo`, and nothing is installed."""
         line = "edgecond demo" if line == "make demo" else line
         words, _, to = line.partition(" > ")
         first, *arguments = [name for word in shlex.split(words) for name in sorted(glob(word)) or [word]]
         if first in ("pip", "source"):
-            assert set(extras(line)) <= set(EXTRAS), f"{block}: {line} names an extra that there is not"
+            assert set(extras(line)) <= set(EXTRAS), f"{block}: {line} names an extra that does not exist"
             return ""
         if first != "edgecond":
             done = subprocess.run(line, shell=True, capture_output=True, text=True)
@@ -153,18 +153,18 @@ class Reader:
         assert agree, f"{block} shows\n{shown}\nand prints\n{printed}"
 
     def lasting(self, text: str) -> str:
-        """What of an output is the same for every machine and every length of training."""
+        """Return the part of an output that is the same on every machine and for every length of training."""
         text = re.sub("─+", "─", text)
-        return text if self.exact else re.sub(self.answers, "#", _NUMBER.sub("#", _LENGTH.sub("", text)))
+        return text if self.exact else re.sub(self.predictions, "#", _NUMBER.sub("#", _LENGTH.sub("", text)))
 
 
 def extras(line: str) -> list[str]:
-    """The extras of edgecond that a command installs."""
+    """Return the extras of edgecond that a command installs."""
     return [name for names in re.findall(r"\[([\w,]+)\]", line) for name in names.split(",")]
 
 
 def parse(line: str) -> None:
-    """Reads a command of ours without running it; one that is written wrongly is refused."""
+    """Parse a command without running it; raise an error if it is not one of edgecond's."""
     words = shlex.split(line.partition(" > ")[0])
     if "edgecond" in words[:6]:  # torchrun has its own options first
         verb, *arguments = words[words.index("edgecond") + 1 :]

@@ -1,4 +1,4 @@
-"""Formulas become MathML when the pages are built: browsers show it without script or network."""
+"""Converts formulas to MathML when the pages are built; browsers show it without scripts or requests."""
 
 import html
 import re
@@ -13,11 +13,12 @@ FORMULA = re.compile(
 
 
 def on_page_content(page: str, /, **_: Any) -> str:
-    """Replaces every formula that arithmatex has marked."""
+    """Replace every formula that arithmatex has marked."""
     return FORMULA.sub(to_mathml, page)
 
 
 def to_mathml(formula: re.Match[str]) -> str:
+    """Return a formula in LaTeX as MathML."""
     inline = formula["inline"] is not None
     latex = html.unescape(formula["inline"] if inline else formula["display"]).strip()
     return convert(latex, display="inline" if inline else "block")

@@ -1,4 +1,4 @@
-"""The pictures of the guide, drawn when the pages are built by the code that the guide explains."""
+"""Draws the pictures of the guide when the pages are built, with the code that the guide explains."""
 
 import io
 import math
@@ -36,7 +36,7 @@ STYLE = {
 
 
 def on_files(files: Files, config: Any, **_: Any) -> Files:
-    """Adds a file for each picture."""
+    """Add a file for each picture."""
     for name, draw in PICTURES.items():
         with plt.rc_context(STYLE):
             figure, content = draw(), io.BytesIO()
@@ -47,7 +47,7 @@ def on_files(files: Files, config: Any, **_: Any) -> Files:
 
 
 def filters() -> Figure:
-    """One element of the filter over offsets in the plane, for four networks F."""
+    """Draw one element of the filter over offsets in the plane, for four networks F."""
     figure, axes = plt.subplots(1, 4, figsize=(8, 2.2), sharey=True)
     x, y = np.meshgrid(np.linspace(-1, 1, 81), np.linspace(-1, 1, 81))
     offsets = torch.tensor(np.stack([x.ravel(), y.ravel(), 0 * x.ravel()], axis=1)).float()
@@ -62,7 +62,7 @@ def filters() -> Figure:
 
 
 def plan() -> Figure:
-    """Multiply-adds of each algorithm for three kinds of labels."""
+    """Draw the multiply-adds of each algorithm for three kinds of labels."""
     figure, axes = plt.subplots(1, 3, figsize=(8, 2.2), sharex=True)
     kinds: dict[str, dict[str, Any]] = {
         "continuous": {"u": None},
@@ -70,23 +70,23 @@ def plan() -> Figure:
         "one number": {"u": None, "scalar": True},
     }
     for ax, (kind, given) in zip(axes, kinds.items(), strict=True):
-        found = candidates(10_000, 100_000, 16, 32, 32, **given)
-        best = min(found, key=lambda plan: plan.effort)
-        names = [f"{way.algorithm}, {way.by}" for way in found]
+        plans = candidates(10_000, 100_000, 16, 32, 32, **given)
+        best = min(plans, key=lambda one: one.effort)
+        names = [f"{one.algorithm}, {one.by}" for one in plans]
         ax.barh(
-            names, [way.multiply_adds / 1e6 for way in found], color=[STRONG if way is best else FAINT for way in found]
+            names, [one.multiply_adds / 1e6 for one in plans], color=[STRONG if one is best else FAINT for one in plans]
         )
         ax.set(title=f"labels: {kind}", xscale="log", xlim=(10, 3000))
         ax.invert_yaxis()
     axes[1].set_xlabel(
-        "million multiply-adds; red: what the plan picks (10,000 vertices, 100,000 edges, 16 to 32 channels)"
+        "million multiply-adds; red: the algorithm of the plan (10,000 vertices, 100,000 edges, 16 to 32 channels)"
     )
     figure.tight_layout()
     return figure
 
 
 def cloud() -> Figure:
-    """Points, the centroids of their cells, and the edges into one vertex."""
+    """Draw points, the centroids of their cells, and the edges into one vertex."""
     torus = synthetic.load(train=6, test=0)[0][4][0]
     level = cloud_pyramid([torus], [(0.1, 0.25)]).levels[0]
     figure, axes = plt.subplots(1, 3, figsize=(8, 2.7))
@@ -105,7 +105,7 @@ def cloud() -> Figure:
 
 
 def pyramid() -> Figure:
-    """A torus on three levels."""
+    """Draw a torus on three levels."""
     torus = synthetic.load(train=6, test=0)[0][4][0]
     levels = cloud_pyramid([torus], [(0.1, 0.25), (0.25, 0.5), (0.5, 1)]).levels
     figure, axes = plt.subplots(1, 3, figsize=(8, 2.7), sharex=True, sharey=True)
@@ -118,28 +118,28 @@ def pyramid() -> Figure:
 
 
 def edges(ax: Axes, level: Level, chosen: torch.Tensor) -> None:
-    """Some of the edges of a level; not all, where they would cover the picture."""
+    """Draw some of the edges of a level; all would cover the picture."""
     ends = level.positions[torch.stack([level.source, level.target])[:, chosen]]
     ax.plot(ends[..., 0].numpy(), ends[..., 1].numpy(), color=FAINT, lw=0.4, zorder=1)
 
 
 def kron() -> Figure:
-    """A ring with chords, and its two reductions."""
+    """Draw a ring with chords, and its two reductions."""
     n = 24
     source = np.concatenate([np.arange(n), np.arange(0, n, 3)])
     target = np.concatenate([(np.arange(n) + 1) % n, (np.arange(0, n, 3) + 8) % n])
-    found = multiresolution(source, target, n, 3, np.random.default_rng(0))
+    reduced = multiresolution(source, target, n, 3, np.random.default_rng(0))
     figure, axes = plt.subplots(1, 3, figsize=(8, 2.7), sharex=True, sharey=True)
     angle = 2 * math.pi * np.arange(n) / n
     at = np.stack([np.cos(angle), np.sin(angle)], axis=1)
-    for h, (ax, level) in enumerate(zip(axes, found.levels, strict=True)):
+    for h, (ax, level) in enumerate(zip(axes, reduced.levels, strict=True)):
         for j, i, weight in zip(level.source, level.target, level.weights, strict=True):
             if j < i:
                 ax.plot(*at[[j, i]].T, color=FAINT, lw=0.6 + 1.2 * weight, zorder=1)
-        kept = np.isin(np.arange(level.n), found.kept[h]) if h < len(found.kept) else np.zeros(level.n, bool)
+        kept = np.isin(np.arange(level.n), reduced.kept[h]) if h < len(reduced.kept) else np.zeros(level.n, bool)
         ax.scatter(*at.T, s=18, color=np.where(kept, STRONG, INK), zorder=2)
         ax.set(title=f"{level.n} vertices, {len(level.source) // 2} edges", aspect="equal", xticks=[], yticks=[])
-        at = at[found.kept[h]] if h < len(found.kept) else at
+        at = at[reduced.kept[h]] if h < len(reduced.kept) else at
     axes[1].set_xlabel("red: vertices of the next level; thick: large weight")
     return figure
 

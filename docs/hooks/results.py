@@ -1,4 +1,4 @@
-"""The tables of the results page are written when the pages are built, from the records in results/."""
+"""Writes the tables of the results page from the records in results/ when the pages are built."""
 
 from pathlib import Path
 from typing import Any
@@ -18,68 +18,69 @@ SUBJECTS = {
     8: "Vertex degrees in edge labels",
     9: "Learned normalisation by degree",
 }
-FIGURES = {
+METRICS = {
     "f1": "F1",
     "accuracy": "accuracy",
-    "class_accuracy": "mean of classes",
+    "class_accuracy": "mean class accuracy",
     "train_accuracy": "training accuracy",
 }
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Puts the tables where the page wants them."""
+    """Insert the tables at the mark of the page."""
     if MARK not in markdown:
         return markdown
     return markdown.replace(MARK, "\n\n".join([state(), *map(table, tables()), gained(), fair(), varied()]))
 
 
 def state() -> str:
-    """How far the reruns are."""
-    found = [entry for number in tables() for entry in entries(number, RECORDS)]
-    done = sum(entry.rerun is not None for entry in found)
-    begun = sum(bool(entry.folds) for entry in found)
-    return f"**Of {len(found)} numbers, {done} have been rerun, and {begun - done} in part.**"
+    """Return how many numbers have been rerun."""
+    all_entries = [entry for number in tables() for entry in entries(number, RECORDS)]
+    done = sum(entry.rerun is not None for entry in all_entries)
+    started = sum(bool(entry.folds) for entry in all_entries)
+    return f"**Of {len(all_entries)} numbers, {done} have been rerun, and {started - done} in part.**"
 
 
 def table(number: int) -> str:
+    """Return the section of a table of the paper."""
     rows = "\n".join(map(line, entries(number, RECORDS)))
     return (
         f"## Table {number}: {SUBJECTS[number]}\n\n"
-        "| in the paper | row | figure | paper | rerun | records |\n"
+        "| in the paper | row | metric | paper | rerun | records |\n"
         f"|---|---|---|---:|---:|---|\n{rows}"
     )
 
 
 def line(entry: Entry) -> str:
-    """One number of the paper, with what there is of its rerun."""
+    """Return the line of one number of the paper and its rerun, as far as it has records."""
     rerun = "not yet" if not entry.folds else "partly" if entry.rerun is None else f"**{entry.written(entry.rerun)}**"
     if entry.rerun is not None and entry.spread is not None:
         rerun += f" ± {entry.written(entry.spread)}"
-    figure = FIGURES[entry.metric.removesuffix("_votes").removesuffix("_scores")]
+    metric = METRICS[entry.metric.removesuffix("_votes").removesuffix("_scores")]
     row = entry.row.replace("|", "‖")  # lengths of offsets, which would end a cell
-    return f"| {row} | `{entry.recipe.name}` | {figure} | {entry.written(entry.paper)} | {rerun} | {records(entry)} |"
+    return f"| {row} | `{entry.recipe.name}` | {metric} | {entry.written(entry.paper)} | {rerun} | {records(entry)} |"
 
 
 def records(entry: Entry) -> str:
-    """What a rerun is the mean of."""
+    """Return the number of folds and seeds of a rerun, and its epochs."""
     if entry.epochs is None:
         return ""
     epochs = "–".join(map(str, dict.fromkeys(entry.epochs)))
     counts = [(len(entry.folds), entry.recipe.folds, "fold"), (entry.seeds, None, "seed")]
-    told = [f"{n}{f' of {of}' if of else ''} {what}{'s' if (of or n) > 1 else ''}" for n, of, what in counts]
-    return ", ".join([*told, f"{epochs} epochs"])
+    parts = [f"{n}{f' of {of}' if of else ''} {noun}{'s' if (of or n) > 1 else ''}" for n, of, noun in counts]
+    return ", ".join([*parts, f"{epochs} epochs"])
 
 
 def fair() -> str:
-    """What the fair protocol found, beside what its authors report."""
+    """Return the section of the fair protocol, beside the numbers that its authors report."""
     rows = [
-        f"| {found.dataset} | {' | '.join(map(found.quoted, MODELS))} | "
-        f"{found.rerun if found.folds else 'not yet'} | {found.choices} |"
-        for found in assessments(RECORDS)
+        f"| {assessment.dataset} | {' | '.join(map(assessment.quoted, MODELS))} | "
+        f"{assessment.rerun if assessment.folds else 'not yet'} | {assessment.choices} |"
+        for assessment in assessments(RECORDS)
     ]
     return (
         "## The fair protocol\n\n"
-        "Accuracy over the ten outer folds of Errica et al. (ICLR 2020), who report the quoted figures; their baseline "
+        "Accuracy over the ten outer folds of Errica et al. (ICLR 2020), who report the quoted numbers; their baseline "
         "does not see the edges.\n\n"
         f"| data set | {', quoted | '.join(MODELS)}, quoted | ECC, rerun | selected |\n"
         "|---|---:|---:|---:|---:|---|\n" + "\n".join(rows)
@@ -87,26 +88,26 @@ def fair() -> str:
 
 
 def gained() -> str:
-    """What the paper's changes to the plain network gain, as far as they have been rerun."""
+    """Return the section of the gains of the paper's changes to the plain network, as far as they have been rerun."""
     rows = [
-        f"| `{found.change}` | {FIGURES[found.metric]} | {found.in_the_paper} | {found.told[2]} | {len(found.folds)} |"
-        for found in gains(RECORDS)
-        if found.folds
+        f"| `{gain.change}` | {METRICS[gain.metric]} | {gain.in_the_paper} | {gain.told[2]} | {len(gain.folds)} |"
+        for gain in gains(RECORDS)
+        if gain.folds
     ]
     return (
-        "## What changes to the plain network gain\n\n"
-        "Points beside the plain ECC of the same data, in the paper and here (`edgecond table gains`), on the folds "
+        "## Gains over the plain network\n\n"
+        "Points above the plain ECC of the same data, in the paper and here (`edgecond table gains`), on the folds "
         "and seeds that both rows have; ± is the standard error over folds.\n\n"
-        "| row | figure | gain in the paper | gain here | folds |\n"
+        "| row | metric | gain in the paper | gain here | folds |\n"
         "|---|---|---:|---:|---:|\n" + "\n".join(rows)
     )
 
 
 def varied() -> str:
-    """Rows with other settings, beside the rows themselves."""
+    """Return the section of rows with other settings, beside the rows themselves."""
     rows = [
-        f"| `{found.recipe.name}` | `{found.change}` | {' | '.join(found.told)} | {len(found.folds)} |"
-        for found in experiments(RECORDS)
+        f"| `{trial.recipe.name}` | `{trial.change}` | {' | '.join(trial.told)} | {len(trial.folds)} |"
+        for trial in experiments(RECORDS)
     ]
     return (
         "## Experiments\n\n"

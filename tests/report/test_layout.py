@@ -1,4 +1,4 @@
-"""Drawn distances are nearly those of the graph."""
+"""Distances in a drawing are nearly those in the graph."""
 
 import networkx as nx
 import numpy as np

@@ -107,7 +107,7 @@ def read_test_set(run: Path, model: Model, *, moved: Path | None = None, fold: i
         )
     split = source.split if fold is None else replace(source.split, fold=fold)
     trained = _summary(model.recipe, model.classes)
-    if (kind := kind_of_path(path, source.options)) is model.kind:
+    if (kind := kind_of_path(path, source.options)) == model.kind:
         dataset = replace(source, path=path, split=split).read()
         found = _summary(dataset.recipe, dataset.test.classes)
         if found == trained:

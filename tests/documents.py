@@ -1,4 +1,4 @@
-"""The documentation as somebody reads it who types in every block, from the top of a page to its end."""
+"""Run the blocks of the documentation in order, as a reader would who types in all of them."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ class Block:
 
     Attributes:
         page: The file.
-        line: Where it begins.
-        kind: What the fence says.
-        text: What is in it.
+        line: First line.
+        kind: Language of the fence.
+        text: Its contents.
         not_run: Why it is not run, from a comment before it: `<!-- not run: takes hours -->`.
-        options: What trainings in it are shortened by: `<!-- tested with: --epochs 1 -->`. Where the answers of the
-            network are words, they are told too: `<!-- tested with: --epochs 1; answers differ: cone|torus -->`.
+        options: Options that shorten its trainings: `<!-- tested with: --epochs 1 -->`. Where predictions are words,
+            a pattern of them too: `<!-- tested with: --epochs 1; answers differ: cone|torus -->`.
         varies: Why numbers from here on differ from machine to machine: `<!-- numbers vary: ... -->`.
     """
 
@@ -68,7 +68,7 @@ class Block:
         return self.options.partition("answers differ: ")[2]
 
     def commands(self) -> Iterator[tuple[str, str | None]]:
-        """Each command and the output that is shown for it; none where no output is shown."""
+        """Yield each command and the output shown for it; none where no output is shown."""
         if self.kind == "sh":
             yield from ((line.split(" #")[0].strip(), None) for line in self.text.splitlines() if line.strip())
             return
@@ -78,7 +78,7 @@ class Block:
 
 
 def blocks(page: Path) -> list[Block]:
-    """The blocks of a page, in order."""
+    """Return the blocks of a page, in order."""
     text, found = page.read_text("utf-8"), []
     for match in _FENCE.finditer(text):
         note = _NOTE.search(text[: match.start()])
@@ -89,12 +89,12 @@ def blocks(page: Path) -> list[Block]:
 
 @dataclass
 class Reader:
-    """Follows a page in the current directory; Python blocks share their names.
+    """Runs the blocks of a page in the current directory; Python blocks share their names.
 
     Attributes:
-        names: What Python blocks have defined.
-        answers: Pattern of words that are compared no longer either.
-        exact: Whether numbers in outputs are compared; no longer, once a training was shortened or numbers vary.
+        names: Names that Python blocks have defined.
+        answers: Pattern of words that are not compared.
+        exact: Whether numbers in outputs are compared: until a training is shortened or numbers vary.
     """
 
     names: dict[str, Any] = field(default_factory=lambda: {"__name__": "__main__"})
@@ -102,7 +102,7 @@ class Reader:
     answers: str = "#"
 
     def follow(self, page: Path) -> int:
-        """Runs the blocks of a page that run, and says how many; what is printed must be what is shown."""
+        """Run the blocks of a page and return their number; what is printed must be what is shown."""
         found, count = blocks(page), 0
         for block, after in zip(found, [*found[1:], None], strict=True):
             if block.kind not in RUN or block.not_run:
@@ -125,12 +125,12 @@ class Reader:
         return printed.getvalue()
 
     def command(self, block: Block, line: str) -> str:
-        """What a command prints. `make demo` is what the Makefile has for it, and what is installed stays."""
+        """Return what a command prints. `make demo` is run as `edgecond demo`, and nothing is installed."""
         line = "edgecond demo" if line == "make demo" else line
         words, _, to = line.partition(" > ")
         first, *arguments = [name for word in shlex.split(words) for name in sorted(glob(word)) or [word]]
         if first in ("pip", "source"):
-            assert set(extras(line)) <= set(EXTRAS), f"{block}: {line} names an extra that there is not"
+            assert set(extras(line)) <= set(EXTRAS), f"{block}: {line} names an extra that does not exist"
             return ""
         if first != "edgecond":
             done = subprocess.run(line, shell=True, capture_output=True, text=True)
@@ -158,12 +158,12 @@ class Reader:
 
 
 def extras(line: str) -> list[str]:
-    """The extras of edgecond that a command installs."""
+    """Return the extras of edgecond that a command installs."""
     return [name for names in re.findall(r"\[([\w,]+)\]", line) for name in names.split(",")]
 
 
 def parse(line: str) -> None:
-    """Reads a command of ours without running it; one that is written wrongly is refused."""
+    """Parse a command of edgecond without running it; a wrong one is an error."""
     words = shlex.split(line.partition(" > ")[0])
     if "edgecond" in words[:6]:  # torchrun has its own options first
         verb, *arguments = words[words.index("edgecond") + 1 :]

@@ -1,4 +1,4 @@
-"""What the README and the documentation show is true: code runs, outputs are those shown, links lead somewhere."""
+"""README and documentation are true: code runs, outputs are those shown, and links lead to files."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NEEDS = {
     "onnxruntime": "onnxruntime",
     "edgecond report": "plotly",
 }
-"""Libraries that a page cannot do without, by what its blocks say."""
+"""Libraries that a page needs, by words in its blocks."""
 
 
 def name(page: Path) -> str:
@@ -46,7 +46,7 @@ def test_the_blocks_of_a_page_run_and_print_what_is_shown(page: Path, tmp_path: 
 
 
 @pytest.mark.parametrize("shown", ["3", "2 1", "two"])
-def test_an_output_that_is_not_the_one_shown_is_noticed(shown: str, tmp_path: Path):
+def test_an_output_other_than_the_one_shown_is_an_error(shown: str, tmp_path: Path):
     page = tmp_path / "page.md"
     page.write_text(f"```python\nprint(1 + 1)\n```\n\n```text\n{shown}\n```\n")
 
@@ -66,7 +66,7 @@ def test_where_numbers_vary_words_are_compared(tmp_path: Path):
         Reader().follow(page)
 
 
-def test_what_is_not_run_has_a_reason_and_is_little():
+def test_few_blocks_are_not_run_and_each_has_a_reason():
     left_out = [block for block in ALL if block.kind in RUN and block.not_run]
     running = [block for block in ALL if block.kind in RUN and not block.not_run]
 
@@ -74,11 +74,11 @@ def test_what_is_not_run_has_a_reason_and_is_little():
     assert len(left_out) <= len(running) / 6, [str(block) for block in left_out]
 
 
-def test_every_block_says_what_it_is():
+def test_every_block_names_its_language():
     assert [str(block) for block in ALL if not block.kind] == []
 
 
-def test_commands_that_are_not_run_are_written_as_the_command_line_takes_them():
+def test_commands_that_are_not_run_can_be_parsed():
     lines = [line for block in ALL if block.not_run for line, _ in block.commands()]
 
     assert lines
@@ -96,7 +96,7 @@ def test_every_verb_that_a_page_names_exists():
     assert named <= known
 
 
-def test_make_demo_is_the_command_that_runs_in_its_stead():
+def test_make_demo_runs_edgecond_demo():
     makefile = (ROOT / "Makefile").read_text("utf-8")
 
     assert re.search(r"^demo:.*\n\t@\$\(BIN\)/edgecond demo$", makefile, re.MULTILINE)
@@ -111,7 +111,7 @@ def test_the_links_of_a_page_lead_to_files(page: Path):
 
 
 def test_code_on_a_page_fits_its_column():
-    """84 characters are what the site shows beside its two menus."""
+    """The site has room for 84 characters beside its two menus."""
     code = [block for block in ALL if block.kind in ("python", "sh") and block.page.name != "README.md"]
 
     assert [line for block in code for line in block.text.splitlines() if len(line) > 84] == []
@@ -130,7 +130,7 @@ def test_the_results_page_has_every_number_of_the_paper_that_a_recipe_reruns():
             assert f" | {entry.written(entry.paper)} | " in sections[str(number)]
 
 
-def test_a_number_that_nobody_has_rerun_is_marked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_number_without_a_rerun_is_marked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(results, "RECORDS", tmp_path)
 
     assert results.table(1).count("| not yet |") == 3  # the rows of Table 1 that are ours to rerun: ECC at three radii
@@ -140,7 +140,7 @@ def test_a_number_that_nobody_has_rerun_is_marked(tmp_path: Path, monkeypatch: p
     )
 
 
-def test_every_name_of_the_reference_exists_and_every_public_name_is_in_it():
+def test_the_reference_has_existing_names_and_every_public_name():
     page = (ROOT / "docs/reference.md").read_text("utf-8")
     found = re.findall(r"^::: ([\w.]+)\n    options:\n      members: \[(.*)\]$", page, re.MULTILINE)
     documented = {(module, name) for module, names in found for name in names.split(", ")}
@@ -151,7 +151,7 @@ def test_every_name_of_the_reference_exists_and_every_public_name_is_in_it():
 
 
 @pytest.mark.slow
-def test_the_site_is_built_without_a_warning_and_asks_nothing_of_other_servers(tmp_path: Path):
+def test_the_site_builds_without_warnings_and_loads_nothing_from_other_servers(tmp_path: Path):
     pytest.importorskip("mkdocstrings")
     build = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path)]
 
@@ -167,4 +167,4 @@ def test_the_site_is_built_without_a_warning_and_asks_nothing_of_other_servers(t
     )
     assert not any("arithmatex" in page for page in pages)  # every formula is MathML,
     unknown = [re.findall(r"<m[ino]>[^<]*\\[^<]*", page) for page in pages]
-    assert [commands for commands in unknown if commands] == []  # ... and of commands that its maker knows
+    assert [commands for commands in unknown if commands] == []  # ... without unknown commands

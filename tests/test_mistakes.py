@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -172,6 +173,29 @@ def test_data_unlike_those_of_a_run_are_an_error(verb: str, run: str, other: str
     result = edgecond(verb, runs / run, "--data", other)
 
     assert has(sentence_of(result), other, runs / run, trained, f"it holds {found}.", "--data")
+
+
+def test_more_views_than_a_graph_has_are_one_error(runs: Path):
+    """The sparsifications of a graph are five, and the file has twelve molecules."""
+    result = edgecond("predict", runs / "molecules.csv", "molecules.csv", "--views", 6)
+
+    assert has(sentence_of(result), "5 views", "got 6", "fewer views")
+
+
+@pytest.mark.parametrize(
+    ("content", "facts"),
+    [
+        ("[]", ["data.json", "none"]),
+        ('{"path": 3}', ["data.json", "path", "got 3"]),
+        ('{"path": "shapes", "target": [3]}', ["data.json", "target", "got [3]"]),
+        ('{"path": "shapes", "folds": 3, "fold": 9}', ["from 0 to 2", "got 9"]),
+    ],
+)
+def test_a_damaged_record_of_the_data_is_an_error(content: str, facts: list[str], runs: Path, tmp_path: Path):
+    run = Path(shutil.copytree(runs / "shapes", tmp_path / "run"))
+    (run / "data.json").write_text(content)
+
+    assert has(sentence_of(edgecond("evaluate", run)), *facts)
 
 
 MODEL = ["must be a model file", "directory of a run", "model.safetensors: there is none", "`edgecond train`"]

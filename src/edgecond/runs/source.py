@@ -77,7 +77,8 @@ class Source:
                 "that can be read."
             )
         for name, value in content.items():
-            if not isinstance(value, _TYPES[name]):
+            texts = value if isinstance(value, list) else ()
+            if not isinstance(value, _TYPES[name]) or not all(isinstance(text, str) for text in texts):
                 raise DataError(f"{file} must have {name} as `edgecond train` wrote it: got {value!r}.")
         split = {name: content[name] for name in ("folds", "fold", "seed", "scaffold") if name in content}
         options = {

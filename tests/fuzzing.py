@@ -1,4 +1,4 @@
-"""Changes of a file that chance may bring: bytes flipped, cut, dropped or repeated, and numbers out of place."""
+"""Random damage to files: bytes set, cut, dropped or repeated, and numbers replaced."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ quickly = settings(
     deadline=20_000,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
-"""EDGECOND_FUZZ=5000 views longer."""
+"""EDGECOND_FUZZ=5000 searches longer."""
 
 changes = st.lists(
     st.one_of(
@@ -29,6 +29,7 @@ changes = st.lists(
 
 
 def changed(data: bytes, steps: list[tuple]) -> bytes:
+    """Return the data after some of `changes`."""
     for what, where, how in steps:
         at = where % max(len(data), 1)
         match what:

@@ -1,4 +1,4 @@
-"""An exported network says what the network says, in other programs and for batches of any size."""
+"""An exported network gives the scores of the network, in other programs and for batches of any size."""
 
 import json
 import re
@@ -23,12 +23,12 @@ from edgecond.notation import Architecture
 from edgecond.runs.model import Model
 from edgecond.runs.recipe import find, Recipe
 from tests.pyramids import random_batch, random_graphs
-from tests.sentences import refused
+from tests.sentences import mentions
 
 ort = pytest.importorskip("onnxruntime")
 pytest.importorskip("onnxscript")
 
-# The paper's networks, made small: a row of its tables, the network instead of its own, and what else differs. Among
+# The paper's networks, made small: a row of its tables, the network instead of its own, and other settings. Among
 # them are a pooling of signals below zero, identity connections, filter networks of one layer, and degree factors.
 KINDS = {
     "Sydney": ("sydney/ecc", "C(4)-C(4)-MP(0.25,0.5)-GAP-FC(7)-D(0.2)-FC(6)", {"identity": True}),
@@ -116,20 +116,20 @@ class TestOnnx:
         assert logits.isfinite().all()
         torch.testing.assert_close(logits, expected(model, batch), rtol=1e-4, atol=1e-4)
 
-    def test_its_inputs_are_those_that_it_tells_of(self, exported):
-        """By what onnxruntime reads from the file."""
+    def test_its_inputs_are_those_of_its_metadata(self, exported):
+        """Compared with what onnxruntime reads from the file."""
         model, path = exported
         session = ort.InferenceSession(path)
         about = json.loads(session.get_modelmeta().custom_metadata_map["edgecond"])
 
         types = {"float32": "tensor(float)", "int64": "tensor(int64)"}
-        told = {part["name"]: (part["shape"], types[part["dtype"]]) for part in about["inputs"]}
+        inputs = {part["name"]: (part["shape"], types[part["dtype"]]) for part in about["inputs"]}
 
-        assert told == {part.name: (part.shape, part.type) for part in session.get_inputs()}
-        assert list(told) == list(flat(batch_for(model, (4,))))
+        assert inputs == {part.name: (part.shape, part.type) for part in session.get_inputs()}
+        assert list(inputs) == list(flat(batch_for(model, (4,))))
         assert [(part.name, part.shape) for part in session.get_outputs()] == [("logits", about["output"]["shape"])]
 
-    def test_it_tells_how_samples_are_made_and_what_scores_mean(self, exported):
+    def test_its_metadata_hold_recipe_classes_and_versions(self, exported):
         model, path = exported
         about = json.loads(ort.InferenceSession(path).get_modelmeta().custom_metadata_map["edgecond"])
 
@@ -138,7 +138,7 @@ class TestOnnx:
         assert about["versions"]["torch"] == torch.__version__
         assert about["trained"]["data"] == model.about["data"]
 
-    def test_it_does_not_tell_where_edgecond_is_installed(self, exported):
+    def test_it_does_not_contain_the_path_of_edgecond(self, exported):
         assert str(Path(edgecond.__file__).parent).encode() not in exported[1].read_bytes()
 
 
@@ -157,7 +157,7 @@ def without_edges(graph: Graph) -> Graph:
 
 
 def test_a_program_of_torch_export_needs_torch_alone(directory):
-    """In a process that has never heard of edgecond, for batches of any size."""
+    """In a process that does not import edgecond, for batches of any size."""
     model, path = new_model("MNIST"), directory / "model.pt2"
     export(model, path, "torch")
     batches = [batch_for(model, sizes) for sizes in SIZES]
@@ -177,7 +177,7 @@ print(json.loads(about["{DOCUMENT}"])["classes"], "edgecond" in sys.modules)
     assert str(Path(edgecond.__file__).parent).encode() not in path.read_bytes()
 
 
-def test_the_inputs_of_two_samples_are_counted_on_and_labelled_edge_by_edge():
+def test_the_inputs_of_two_samples_are_numbered_on_with_a_label_per_edge():
     """A path of two vertices and a single vertex, pooled into one vertex each; by hand."""
     table = torch.tensor([[1.0, 0.0], [0.0, 1.0]])
 
@@ -204,8 +204,8 @@ def test_the_inputs_of_two_samples_are_counted_on_and_labelled_edge_by_edge():
     }
 
 
-def test_a_network_that_classifies_vertices_scores_each_of_them(directory):
-    """It takes no sizes: which sample a vertex is of does not matter."""
+def test_a_network_for_segmentation_has_scores_for_each_vertex(directory):
+    """It has no input for sizes: the sample of a vertex does not matter."""
     recipe = find("scenes/ecc").model_copy(update={"network": Architecture("C(4)-MP(0.5,1)-C(5)-V-FC(6)-FC(2)")})
     model = Model.new(recipe, datasets.load("scenes", train=1, test=0)[0], 0)
     export(model, directory / "vertices.onnx", "onnx")
@@ -222,37 +222,34 @@ def test_a_network_that_classifies_vertices_scores_each_of_them(directory):
 
 
 class TestErrors:
-    def test_another_format_is_refused(self, directory):
-        with refused("a network is exported to onnx or torch: got 'tflite'.", ExportError):
+    def test_an_unknown_format_is_an_error(self, directory):
+        with mentions("onnx or torch", "got 'tflite'", kind=ExportError):
             export(new_model("MNIST"), directory / "model.tflite", "tflite")
 
     @pytest.mark.parametrize("package", ["onnx", "onnxscript"])
-    def test_without_the_extra_a_sentence_names_it(self, package, directory, monkeypatch):
+    def test_the_error_without_the_extra_names_it(self, package, directory, monkeypatch):
         monkeypatch.setitem(sys.modules, package, None)
 
-        with refused(
-            "exporting to ONNX needs onnx and onnxscript: install them with pip install 'edgecond[export]'.",
-            ExportError,
-        ):
+        with mentions("onnx and onnxscript", "pip install 'edgecond[export]'", kind=ExportError):
             export(new_model("MNIST"), directory / "model.onnx", "onnx")
 
-    def test_a_path_that_cannot_be_written_is_a_sentence(self, tmp_path, directory):
+    def test_a_path_that_cannot_be_written_is_an_error(self, tmp_path, directory):
         (tmp_path / "file").write_text("")
 
-        with pytest.raises(CheckpointError, match=r"^.*model\.pt2 must be written: .*name another directory\.$"):
+        with pytest.raises(CheckpointError, match=r"^.*model\.pt2 .*name another directory\.$"):
             export(new_model("NCI1"), tmp_path / "file" / "model.pt2", "torch")
 
 
 @pytest.fixture(scope="module")
 def demo(directory) -> Path:
-    """Where `edgecond demo` has been run."""
+    """A directory with the model of `edgecond demo`."""
     new_model("MNIST").save(directory / "runs/demo/model.safetensors")
     return directory
 
 
 class TestCommandLine:
-    def test_export_writes_the_file_that_the_page_of_the_docs_uses(self, demo, monkeypatch, capsys):
-        """The block of docs/export.md runs as it stands, and names the classes that edgecond names."""
+    def test_the_code_of_the_documentation_runs_on_the_exported_file(self, demo, monkeypatch, capsys):
+        """The block of docs/export.md prints the classes that edgecond predicts."""
         monkeypatch.chdir(demo)
         page = (Path(__file__).parent.parent / "docs" / "export.md").read_text(encoding="utf-8")
         (block,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
@@ -269,19 +266,16 @@ class TestCommandLine:
         assert capsys.readouterr().out == f"{named}\n"
 
     @pytest.mark.parametrize(
-        ("arguments", "sentence"),
+        ("arguments", "facts"),
         [
-            (["runs/demo", "--to", "tflite"], "a network is exported to onnx or torch: got 'tflite'.\n"),
-            (
-                ["nowhere"],
-                "nowhere must be a model file, or the directory of a run with its model in model.safetensors: there is "
-                "none. `edgecond train` makes one.\n",
-            ),
+            (["runs/demo", "--to", "tflite"], ["onnx or torch", "got 'tflite'"]),
+            (["nowhere"], ["nowhere", "model.safetensors", "`edgecond train`"]),
         ],
     )
-    def test_a_wrong_word_is_answered_by_a_sentence(self, arguments, sentence, demo, monkeypatch):
+    def test_a_wrong_word_is_an_error_of_one_sentence(self, arguments, facts, demo, monkeypatch):
         monkeypatch.chdir(demo)
 
         result = CliRunner().invoke(app, ["export", *arguments])
 
-        assert (result.exit_code, result.output) == (2, sentence)
+        assert (result.exit_code, result.output.count("\n")) == (2, 1)
+        assert [fact for fact in facts if fact not in result.output] == []

@@ -1,7 +1,9 @@
-"""What people get wrong at first, in what they give to a command, is answered by one sentence, never by a traceback."""
+"""Every mistake on the command line is answered by one sentence and status 2, never by a traceback."""
 
 from __future__ import annotations
 
+import re
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -23,11 +25,16 @@ def edgecond(*words: object) -> Result:
 
 
 def sentence_of(result: Result) -> str:
-    """The one line that a command leaves with, and the status 2."""
+    """Return the one line that a command prints before it exits with status 2."""
     assert isinstance(result.exception, SystemExit), result.exception
     assert result.exit_code == 2, result.output
     assert result.stderr.count("\n") == 1, result.stderr
     return result.stderr.strip()
+
+
+def has(sentence: str, *facts: object) -> bool:
+    """Return whether a sentence has these facts, in this order: a name, a value, the next step."""
+    return bool(re.search("(?s)" + ".*".join(re.escape(str(fact)) for fact in facts), sentence))
 
 
 def write_clouds(path: Path, *classes: str, count: int = 6) -> None:
@@ -60,82 +67,54 @@ def beside_the_data(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize(
-    ("words", "sentence"),
+    ("words", "facts"),
     [
-        (
-            ["unknown.safetensors"],
-            "unknown.safetensors must hold y, what to predict of each graph: it holds none.",
-        ),
-        (
-            ["alike.safetensors"],
-            "alike.safetensors must have two or more classes to tell apart: all examples are of the class 5.",
-        ),
-        (
-            ["molecules.csv", "--target", "alike"],
-            "molecules.csv must have two or more classes to tell apart: all examples are of the class same.",
-        ),
+        (["unknown.safetensors"], ["unknown.safetensors", "y", "target of each graph", "none"]),
+        (["alike.safetensors"], ["alike.safetensors", "two classes", "the class 5."]),
+        (["molecules.csv", "--target", "alike"], ["molecules.csv", "two classes", "the class same."]),
         (
             ["molecules.csv", "--target", "logS", "--scaffold"],
-            "molecules.csv must be divided into examples to learn from and examples to test: got 0 and 12. "
-            "Divide it in another way.",
+            ["molecules.csv", "training set", "test set", "0 and 12", "another split"],
         ),
-        (
-            ["notes.txt"],
-            "notes.txt must be a folder, or a .csv, .zip or .safetensors file: it is none of them. Save a table as "
-            "CSV, and put clouds or meshes into a folder with a sub-folder per class.",
-        ),
-        (
-            ["few"],
-            "5 folds need at least 5 examples of each class: found 2 of ball. Ask for fewer folds, or add examples.",
-        ),
-        (
-            ["molecules.csv", "--target", "logS", "--folds", "13"],
-            "13 folds need at least 13 examples: found 12. Ask for fewer folds, or add examples.",
-        ),
+        (["notes.txt"], ["notes.txt", "folder", ".csv, .zip or .safetensors", "Save a table as CSV", "sub-folder"]),
+        (["few"], ["5 folds", "5 examples of each class", "found 2 of ball", "fewer folds"]),
+        (["molecules.csv", "--target", "logS", "--folds", "13"], ["13 folds", "13 examples: found 12", "fewer folds"]),
+        (["shapes", "--target", "logS"], ["--target", "molecules", "shapes holds clouds", "Leave it out"]),
+        (["shapes", "--scaffold"], ["scaffold", "shapes holds clouds", "Leave --scaffold out"]),
+        (["shapes", "--folds", "3", "--fold", "3"], ["from 0 to 2", "got 3"]),
     ],
 )
-def test_data_that_cannot_be_learned_are_answered_by_a_sentence(words: list[str], sentence: str):
-    assert sentence_of(edgecond("train", *words)) == sentence
+def test_data_that_cannot_be_trained_on_are_an_error(words: list[str], facts: list[str]):
+    assert has(sentence_of(edgecond("train", *words)), *facts)
 
 
 @pytest.mark.parametrize(
-    ("setting", "sentence"),
+    ("setting", "facts"),
     [
-        ("task=answers", "task is what the data say, and no setting: got 'answers'. Leave it out, or name other data."),
-        (
-            "dataset=mnist",
-            "dataset is what the data say, and no setting: got 'mnist'. Leave it out, or name other data.",
-        ),
+        ("task=regression", ["task follows from the data", "'regression'", "Leave it out"]),
+        ("dataset=mnist", ["dataset follows from the data", "'mnist'", "Leave it out"]),
         (
             "labels=given",
-            "the settings of shapes must hold together: a labelling must be one of cartesian+spherical, cartesian, "
-            "spherical, irz-all, irz-cylindrical, irz-spherical, distance, none, one-hot: got 'given'.",
+            [
+                "shapes",
+                "one of cartesian+spherical, cartesian, spherical, irz-all, irz-cylindrical, irz-spherical, distance, "
+                "none, one-hot: got 'given'.",
+            ],
         ),
-        (
-            "network=C(4)-MP-GAP-FC(2)",
-            "the settings of shapes must hold together: a pooling layer for point clouds needs a resolution and a "
-            "radius: got MP. Write it as in MP(0.25,0.5).",
-        ),
-        (
-            "train.learning_rate=fast",
-            "the settings of shapes must hold together: train.learning_rate: Input should be a valid number, "
-            "unable to parse string as a number: got 'fast'.",
-        ),
-        ("hidden=16", "the settings of shapes must hold together: hidden: Input should be a valid tuple: got 16."),
-        (
-            "input.edges=mesh",
-            "a mesh pyramid needs meshes: got a cloud, which has no edges. Read the files as meshes.",
-        ),
+        ("network=C(4)-MP-GAP-FC(2)", ["shapes", "resolution and a radius: got MP.", "MP(0.25,0.5)"]),
+        ("train.learning_rate=fast", ["shapes", "train.learning_rate", "valid number", "got 'fast'"]),
+        ("hidden=16", ["shapes", "hidden", "valid tuple: got 16."]),
+        ("input.edges=mesh", ["needs meshes: got a cloud", "Read the files as meshes."]),
     ],
 )
-def test_a_setting_that_cannot_be_is_answered_by_a_sentence(setting: str, sentence: str, tmp_path: Path):
-    answer = edgecond("train", "shapes", *SMALL, "--set", setting, "--out", tmp_path / "run")
+def test_a_setting_that_does_not_fit_is_an_error(setting: str, facts: list[str], tmp_path: Path):
+    result = edgecond("train", "shapes", *SMALL, "--set", setting, "--out", tmp_path / "run")
 
-    assert sentence_of(answer) == sentence
+    assert has(sentence_of(result), *facts)
 
 
-def test_a_rate_at_which_the_last_step_diverges_is_answered_by_a_sentence(tmp_path: Path):
-    """One epoch of one batch: no later loss tells of it."""
+def test_a_learning_rate_at_which_the_last_step_diverges_is_an_error(tmp_path: Path):
+    """There is one epoch of one batch, so no later loss can show it."""
     words = [
         "molecules.csv",
         "--target",
@@ -148,36 +127,31 @@ def test_a_rate_at_which_the_last_step_diverges_is_answered_by_a_sentence(tmp_pa
         tmp_path / "run",
     ]
 
-    assert sentence_of(edgecond("train", *words)) == (
-        "a network must give finite numbers: this one does not for 3 of 3 examples. "
-        "A lower learning rate is the usual cure; look for very large numbers in the data otherwise."
-    )
+    assert has(sentence_of(edgecond("train", *words)), "finite", "3 of 3 examples", "lower learning rate")
 
 
-def test_a_network_that_cannot_be_read_is_pointed_at():
-    """The mark is below the first letter that is wrong, and nothing stands after it."""
+def test_the_first_wrong_character_of_a_network_is_marked():
+    """The mark is below that character, and nothing follows it."""
     answer = edgecond("train", "shapes", "--folds", 3, "--set", "network=C(4)-GAP-hello")
 
     assert answer.exit_code == 2
-    assert answer.stderr == (
-        "the settings of shapes must hold together: network: a layer is one of C, MP, AP, GAP, GMP, V, FC, D: found "
-        "'hello' at character 10.\n  C(4)-GAP-hello\n           ^\n"
-    )
+    assert has(answer.stderr, "shapes", "network", "C, MP, AP, GAP, GMP, V, FC, D", "'hello' at character 10")
+    assert answer.stderr.endswith("\n  C(4)-GAP-hello\n           ^\n")
 
 
-def test_a_stray_point_in_a_cloud_to_learn_from_is_answered_by_a_sentence(tmp_path: Path):
+def test_a_stray_point_in_a_training_cloud_is_an_error(tmp_path: Path):
     write_clouds(tmp_path / "shapes", "ball", "box")
     for path in (tmp_path / "shapes").glob("*/*.npy"):
         np.save(path, np.load(path) * np.where(np.arange(20) == 7, 1e30, 1)[:, None].astype(np.float32))
 
     answer = edgecond("train", tmp_path / "shapes", *SMALL, "--set", "input.resolution=0.1", "--out", tmp_path / "run")
 
-    assert sentence_of(answer).endswith("Choose a coarser resolution, or remove stray points.")
+    assert has(sentence_of(answer), "coarser", "remove stray points.")
 
 
 @pytest.fixture(scope="module")
 def runs(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run of the clouds and one of the molecules."""
+    """A run on the clouds and one on the molecules."""
     place = tmp_path_factory.mktemp("runs")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("EDGECOND_CACHE", str(place / "cache"))
@@ -189,81 +163,83 @@ def runs(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("verb", ["evaluate", "report"])
 @pytest.mark.parametrize(
-    ("run", "other", "learned", "found"),
+    ("run", "other", "trained", "found"),
     [
-        (
-            "shapes",
-            "three",
-            "clouds or meshes (classification ball, box)",
-            "clouds or meshes (classification ball, box, cone)",
-        ),
-        ("molecules.csv", "shapes", "molecules (classification a, b)", "clouds or meshes (classification ball, box)"),
+        ("shapes", "three", "clouds (classification: ball, box)", "clouds (classification: ball, box, cone)"),
+        ("molecules.csv", "shapes", "molecules (classification: a, b)", "clouds"),
     ],
 )
-def test_data_unlike_those_that_a_run_learned_are_answered_by_a_sentence(
-    verb: str, run: str, other: str, learned: str, found: str, runs: Path
-):
-    answer = edgecond(verb, runs / run, "--data", other)
+def test_data_unlike_those_of_a_run_are_an_error(verb: str, run: str, other: str, trained: str, found: str, runs: Path):
+    result = edgecond(verb, runs / run, "--data", other)
 
-    assert sentence_of(answer) == (
-        f"{other} must hold what {runs / run} learned, {learned}: it holds {found}. Name the place of those data."
-    )
+    assert has(sentence_of(result), other, runs / run, trained, f"it holds {found}.", "--data")
 
 
-MODEL = "must be a model file, or the directory of a run with its model in model.safetensors"
+def test_more_views_than_a_graph_has_are_one_error(runs: Path):
+    """The sparsifications of a graph are five, and the file has twelve molecules."""
+    result = edgecond("predict", runs / "molecules.csv", "molecules.csv", "--views", 6)
+
+    assert has(sentence_of(result), "5 views", "got 6", "fewer views")
 
 
 @pytest.mark.parametrize(
-    ("words", "sentence"),
+    ("content", "facts"),
     [
-        (
-            ["train", "nowhere.csv"],
-            "nowhere.csv must be a dataset, a row of `edgecond list`, or the path of your own data: it is none of "
-            "them.",
-        ),
-        (
-            ["train", "nic1"],
-            "nic1 must be a dataset, a row of `edgecond list`, or the path of your own data: it is none of them. "
-            "Did you mean nci1 ",
-        ),
-        (["predict", "nowhere", "shapes"], f"nowhere {MODEL}: there is none. `edgecond train` makes one."),
-        (["report", "shapes"], f"shapes {MODEL}: there is none. `edgecond train` makes one."),
-        (
-            ["export", "unknown.safetensors"],
-            "unknown.safetensors must be a checkpoint of edgecond: it is a safetensors file of another program.",
-        ),
+        ("[]", ["data.json", "none"]),
+        ('{"path": 3}', ["data.json", "path", "got 3"]),
+        ('{"path": "shapes", "target": [3]}', ["data.json", "target", "got [3]"]),
+        ('{"path": "shapes", "folds": 3, "fold": 9}', ["from 0 to 2", "got 9"]),
     ],
 )
-def test_a_name_that_stands_for_nothing_is_answered_by_a_sentence(words: list[str], sentence: str):
-    assert sentence_of(edgecond(*words)).startswith(sentence)
+def test_a_damaged_record_of_the_data_is_an_error(content: str, facts: list[str], runs: Path, tmp_path: Path):
+    run = Path(shutil.copytree(runs / "shapes", tmp_path / "run"))
+    (run / "data.json").write_text(content)
+
+    assert has(sentence_of(edgecond("evaluate", run)), *facts)
+
+
+MODEL = ["must be a model file", "directory of a run", "model.safetensors: there is none", "`edgecond train`"]
+
+
+@pytest.mark.parametrize(
+    ("words", "facts"),
+    [
+        (["train", "nowhere.csv"], ["nowhere.csv", "data set", "`edgecond list`", "path of your data"]),
+        (["train", "nic1"], ["nic1", "`edgecond list`", "Did you mean nci1"]),
+        (["predict", "nowhere", "shapes"], ["nowhere", *MODEL]),
+        (["report", "shapes"], ["shapes", *MODEL]),
+        (["export", "unknown.safetensors"], ["unknown.safetensors must be a checkpoint of edgecond"]),
+    ],
+)
+def test_a_name_of_nothing_is_an_error(words: list[str], facts: list[str]):
+    assert has(sentence_of(edgecond(*words)), *facts)
 
 
 @pytest.mark.parametrize("place", ["notes.txt/out", "/proc/out", "shapes"])
 @pytest.mark.parametrize("words", [["predict", "{}", "shapes"], ["report", "{}"], ["export", "{}"]], ids=lambda w: w[0])
-def test_a_place_that_cannot_be_written_is_answered_by_a_sentence(words: list[str], place: str, runs: Path):
-    answer = edgecond(*(word.format(runs / "shapes") for word in words), "--out", place)
+def test_a_path_that_cannot_be_written_is_an_error(words: list[str], place: str, runs: Path):
+    sentence = sentence_of(edgecond(*(word.format(runs / "shapes") for word in words), "--out", place))
 
-    said = sentence_of(answer)
-    assert said.startswith(f"{place} must be written: ")
-    assert said.endswith("name another directory.")
-    assert "File exists" not in said
+    assert sentence.startswith(f"{place} ")
+    assert sentence.endswith("name another directory.")
+    assert "File exists" not in sentence
 
 
 @pytest.mark.parametrize(
-    ("run", "file", "sentence"),
+    ("run", "file", "facts"),
     [
-        ("shapes", "molecules.csv", "molecules.csv cannot be read: line 2 must hold numbers"),
-        ("molecules.csv", "shapes", "shapes must be a CSV file: it is a folder."),
-        ("molecules.csv", "shapes/ball/0.npy", "shapes/ball/0.npy must be text: found binary data."),
-        ("graphs", "molecules.csv", "molecules.csv must be a folder or a zip file in the TU format: it is neither."),
-        ("graphs", "shapes", "shapes must hold one dataset in the TU format, with one file NAME_A.txt: found 0."),
-        ("graphs", "many.safetensors", "many.safetensors must hold edge_index, and batch or ptr, as a PyG Batch has "),
+        ("shapes", "molecules.csv", ["molecules.csv cannot be read", "must hold numbers"]),
+        ("molecules.csv", "shapes", ["shapes must be a table", "CSV", "a folder"]),
+        ("molecules.csv", "shapes/ball/0.npy", ["shapes/ball/0.npy must be", "text"]),
+        ("graphs", "molecules.csv", ["molecules.csv must be a folder or a zip file", "TU format"]),
+        ("graphs", "shapes", ["shapes must hold", "TU format", "NAME_A.txt", "found 0"]),
+        ("graphs", "many.safetensors", ["many.safetensors must hold edge_index, and batch or ptr", "PyG"]),
     ],
 )
-def test_a_model_that_is_given_data_of_another_kind_says_so(
-    run: str, file: str, sentence: str, runs: Path, data: Path, tmp_path: Path
+def test_predicting_files_of_another_kind_is_an_error_with_status_1(
+    run: str, file: str, facts: list[str], runs: Path, data: Path, tmp_path: Path
 ):
-    """Bad items have the status 1, since there may be good ones beside them."""
+    """There may be files beside it that can be predicted."""
     model = runs / run
     if run == "graphs":
         model = tmp_path / "run"
@@ -274,5 +250,5 @@ def test_a_model_that_is_given_data_of_another_kind_says_so(
     answer = edgecond("predict", model, file)
 
     assert (answer.exit_code, answer.stderr.count("\n")) == (1, 1), answer.output
-    assert answer.stderr.startswith(sentence)
+    assert has(answer.stderr, *facts)
     assert len(answer.stderr) < 300

@@ -1,4 +1,4 @@
-"""The package starts fast: the command line answers at once, and the layer costs little beyond torch itself."""
+"""The package starts fast: the command line answers at once, and importing the layer takes little longer than torch."""
 
 import os
 import subprocess
@@ -6,9 +6,9 @@ import sys
 
 import pytest
 
-from tests.sentences import refused
+from tests.sentences import mentions
 
-ATTEMPTS = 5  # the best of them counts, for the machine may be busy
+ATTEMPTS = 5  # the best one counts, as the machine may be busy
 
 
 def python(*arguments: str) -> str:
@@ -22,7 +22,7 @@ def test_importing_the_package_imports_neither_torch_nor_numpy():
 
 
 def test_help_answers_within_half_a_second():
-    """Of processor time, which is that on a clock if the machine has nothing else to do."""
+    """Processor time is measured, which is elapsed time on an idle machine."""
 
     def seconds() -> float:
         before = os.times()
@@ -34,7 +34,7 @@ def test_help_answers_within_half_a_second():
 
 
 @pytest.mark.slow
-def test_the_layer_costs_less_than_a_fifth_of_a_second_beyond_torch():
+def test_importing_the_layer_takes_less_than_a_fifth_of_a_second_beyond_torch():
     code = """
 import time
 import torch
@@ -56,5 +56,5 @@ def test_public_names_are_found_on_first_use_and_listed():
 def test_an_unknown_name_is_an_attribute_error():
     import edgecond
 
-    with refused("module 'edgecond' has no attribute 'NNConv'", AttributeError):
+    with mentions("'edgecond'", "'NNConv'", kind=AttributeError):
         edgecond.NNConv  # noqa: B018

@@ -1,4 +1,4 @@
-"""Both networks learn from the same batches, and without data nothing is measured. Nothing here depends on time."""
+"""Both networks are trained on the same batches, and without data nothing is measured. Nothing depends on time."""
 
 import pytest
 import torch
@@ -30,8 +30,8 @@ def row():
     torch.set_num_threads(threads)
 
 
-def test_both_learn_the_same_from_the_batches_of_the_training(row):
-    """After some steps they have seen the same clouds and dropped the same signals, so losses stay together."""
+def test_both_networks_have_the_same_losses_on_the_training_batches(row):
+    """Both have the same clouds and the same dropout in every step, so losses stay close."""
     rivals = network.Rivals(row)
 
     losses = [
@@ -45,7 +45,7 @@ def test_both_learn_the_same_from_the_batches_of_the_training(row):
     torch.testing.assert_close(theirs[0], ours[0], rtol=1e-5, atol=1e-5)
 
 
-def test_an_interleaved_run_covers_the_batches_that_there_are(row):
+def test_an_interleaved_run_covers_all_batches(row):
     found = network.interleaved(row, threads=1)
 
     assert found["batches"] == 6
@@ -59,7 +59,7 @@ def test_a_loop_with_a_worker_waits_for_some_share_of_its_time(row):
     assert 0 <= network.waiting_share(row, threads=1) <= 1
 
 
-def test_without_data_a_sentence_says_so_and_no_record_is_written(monkeypatch, tmp_path):
+def test_without_data_the_error_names_the_command_and_no_record_is_written(monkeypatch, tmp_path):
     monkeypatch.setenv("EDGECOND_DATA", str(tmp_path))
     monkeypatch.setattr(records, "NETWORK", tmp_path / "network.json")
 

@@ -1,4 +1,4 @@
-"""The page of the docs and the tables of the README say what the records say."""
+"""The page of the docs and the tables of the README are generated from the records."""
 
 import re
 
@@ -50,7 +50,7 @@ def test_the_tables_of_the_readme_are_those_of_the_records():
     assert readme.filled(text) == text
 
 
-def test_a_network_gets_a_section_and_a_line():
+def test_a_network_has_a_section_and_a_line():
     written, line = page.page(LAYERS, NETWORKS), readme.speed(LAYERS, NETWORKS).splitlines()[-1]
 
     assert "## Training step of sydney/ecc" in written

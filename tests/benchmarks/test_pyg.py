@@ -8,7 +8,7 @@ from edgecond import Network, Sample
 from edgecond.nn.network import Convolution
 from tests.paper.test_networks import NETWORKS
 from tests.pyramids import random_batch
-from tests.sentences import refused
+from tests.sentences import mentions
 
 pytest.importorskip("torch_geometric")
 
@@ -59,7 +59,7 @@ def test_it_gives_the_same_scores_and_gradients(name: str):
 
 
 @every_variant
-def test_it_leaves_the_same_statistics_in_its_batch_normalisations(name: str):
+def test_its_batch_normalisations_have_the_same_statistics(name: str):
     ours, theirs, batch = rivals(name)
 
     trained_once(ours, batch)
@@ -70,7 +70,7 @@ def test_it_leaves_the_same_statistics_in_its_batch_normalisations(name: str):
 
 
 @every_variant
-def test_the_check_before_the_clock_starts_passes_and_changes_neither_network(name: str):
+def test_the_check_before_timing_passes_and_changes_neither_network(name: str):
     ours, theirs, batch = rivals(name)
     before = [tensor.clone() for network in (ours, theirs) for tensor in network.state_dict().values()]
 
@@ -91,9 +91,9 @@ def test_the_check_fails_if_a_filter_differs(name: str):
         check(ours, theirs, batch)
 
 
-def test_a_degree_factor_is_refused():
+def test_a_degree_factor_is_an_error():
     """NNConv has none (Appendix G)."""
     ours = Network(NETWORKS["Sydney"].written, d0=1, s=6, degree_factor=True)
 
-    with refused("NNConv has no degree factor: choose a row without one, such as sydney/ecc."):
+    with mentions("degree factor", "sydney/ecc"):
         PyGNetwork(ours)

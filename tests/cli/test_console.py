@@ -1,4 +1,4 @@
-"""What people see of a run: how long it still takes, also when another begins."""
+"""Progress has the time that is left of the current run, and a confusion matrix the recall of each class."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import io
 import itertools
 import time
 
+import numpy as np
 import pytest
 from rich.console import Console
 from rich.progress import Progress
@@ -15,24 +16,24 @@ from edgecond.nn.training import Step
 
 
 def step(epoch: int) -> Step:
-    return Step(epoch=epoch, batch=0, loss=0.5, learning_rate=0.1, metric=1.0, count=1.0, last=True)
+    return Step(epoch, 0, 0.5, 0.1, 1.0, 1.0, last=True)
 
 
-def test_the_time_left_is_that_of_the_run_at_hand(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
+def test_the_time_left_is_that_of_the_current_run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
     """An epoch takes a minute; the second run begins after the first, and its ten epochs take ten minutes."""
     ticks = itertools.count(step=60.0)
     monkeypatch.setattr(time, "monotonic", lambda: next(ticks))
 
-    with console.progress("rings") as (tell, _):
+    with console.progress("rings") as (show_step, _):
         for epoch in (*range(10), *range(10)):
-            tell(step(epoch), 1, 10)
+            show_step(step(epoch), 1, 10)
 
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 20
-    assert lines[1] == lines[11] == "rings: epoch 2/10, loss 0.500, rate 0.1, 8 min left"
+    assert lines[1] == lines[11] == "rings: epoch 2/10, loss 0.500, learning rate 0.1, 8 min left"
 
 
-def test_a_bar_begins_again_with_another_run(monkeypatch: pytest.MonkeyPatch):
+def test_a_bar_restarts_with_another_run(monkeypatch: pytest.MonkeyPatch):
     made: list[Progress] = []
 
     def bar(*columns: object) -> Progress:
@@ -42,10 +43,19 @@ def test_a_bar_begins_again_with_another_run(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(console, "Progress", bar)
     monkeypatch.setattr(Console, "is_terminal", True)
 
-    with console.progress("rings") as (tell, count):
+    with console.progress("rings") as (show_step, count):
         for done in range(1, 4):
             count(done, 3)
         assert made[0].tasks[0].finished
-        tell(step(0), 1, 10)
+        show_step(step(0), 1, 10)
         assert not made[0].tasks[0].finished
         assert (made[0].tasks[0].completed, made[0].tasks[0].total) == (1, 10)
+
+
+def test_a_confusion_matrix_has_a_row_for_each_class(capsys: pytest.CaptureFixture[str]):
+    """Of three examples of class 0, one was predicted as class 1: by hand, the recall is 67 %."""
+    console.confusion_table(np.array([[2, 1], [0, 4]]), ["cat", "dog"])
+
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["0", "cat", "2", "1", "67", "%"] in rows
+    assert ["1", "dog", "·", "4", "100", "%"] in rows

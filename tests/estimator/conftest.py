@@ -1,4 +1,4 @@
-"""The data of each kind in turn, and a cache that nobody else has."""
+"""Data of each kind in turn, and a cache for each test."""
 
 from __future__ import annotations
 

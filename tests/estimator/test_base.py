@@ -1,4 +1,4 @@
-"""X is clouds, graphs or molecules in many forms; what cannot be learned is refused in a sentence."""
+"""X is clouds, graphs or molecules in many forms; wrong rows, targets and parameters are errors."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from torch_geometric.data import Batch
 from edgecond import EdgeCondClassifier, EdgeCondRegressor
 from edgecond.errors import DataError, RecipeError
 from tests.estimator.data import arrays, graph, KINDS, LENGTHS, rings_and_paths, small, SMILES
-from tests.sentences import refused
+from tests.sentences import mentions
 
 
 def test_clouds_may_be_arrays_tensors_lists_or_files(tmp_path: Path):
     X, y = arrays()
-    found = small().fit(X, y)
-    expected = found.predict_proba(X)
+    estimator = small().fit(X, y)
+    expected = estimator.predict_proba(X)
     files = [tmp_path / f"{number}.npy" for number in range(len(X))]
     for file, array in zip(files, X, strict=True):
         np.save(file, array)
 
     for same in (np.stack(X), tuple(map(torch.from_numpy, X)), [array.tolist() for array in X], files):
-        np.testing.assert_allclose(found.predict_proba(same), expected, rtol=1e-5)
+        np.testing.assert_allclose(estimator.predict_proba(same), expected, rtol=1e-5)
     np.testing.assert_allclose(small().fit(files, y).predict_proba(files), expected, rtol=1e-5)
 
 
-def test_a_batch_of_pyg_is_the_list_of_its_graphs():
+def test_a_pyg_batch_is_read_as_the_list_of_its_graphs():
     X, y = rings_and_paths()
 
     found = small().fit(Batch.from_data_list(X), y)
@@ -40,7 +40,7 @@ def test_a_batch_of_pyg_is_the_list_of_its_graphs():
     np.testing.assert_array_equal(found.predict_proba(X), small().fit(X, y).predict_proba(X))
 
 
-def test_what_is_not_fitted_does_not_predict():
+def test_an_estimator_must_be_fitted_before_it_predicts_or_saves():
     with pytest.raises(NotFittedError):
         EdgeCondClassifier().predict(SMILES)
     with pytest.raises(NotFittedError):
@@ -52,31 +52,31 @@ WRONG: dict[str, tuple[Any, Any, str]] = {
     "nothing": ([], [], "X must hold at least one cloud, graph or SMILES: it is empty."),
     "a single text": ("CCO", ["a"], "X must be a sequence of clouds, graphs or SMILES: got a str. "),
     "a table": (TABLE, KINDS, "row 0 is an array of shape (3,)."),
-    "NetworkX": ([nx.path_graph(3)] * 20, KINDS, "row 0 is a Graph of NetworkX, of which edgecond.interop makes such"),
+    "NetworkX": ([nx.path_graph(3)] * 20, KINDS, "row 0 is a Graph of NetworkX, which edgecond.interop converts"),
     "a data frame": (SimpleNamespace(columns=["smiles"]), KINDS, "Pass one of its columns, as X['smiles']."),
-    "a mixture": ([*SMILES[:19], graph(4, True)], KINDS, "row 0 is one of the molecules and row 19 one of the graphs."),
+    "a mixture": ([*SMILES[:19], graph(4, True)], KINDS, "row 0 is one of the molecules: row 19 is one of the graphs."),
     "other lengths": (SMILES, KINDS[:7], "X has 20 rows, and y has 7."),
     "one class": (SMILES, ["a"] * 20, "y must hold two classes or more: there is only one class, np.str_('a')."),
     "NaN": (SMILES, [np.nan, *LENGTHS[1:]], "that of row 0 is nan. Remove such rows."),
     "no class": (SMILES, [*KINDS[:19], None], "that of row 19 is None. Remove such rows."),
     "NaN beside texts": (SMILES, [*KINDS[:19].tolist(), np.nan], "that of row 19 is nan. Remove such rows."),
-    "a single graph": (graph(4, True), [0], "got a Data. A single one needs a list."),
-    "quantities": (SMILES, LENGTHS + 0.5, "EdgeCondRegressor predicts quantities."),
+    "a single graph": (graph(4, True), [0], "got a Data. Put a single one into a list."),
+    "numbers": (SMILES, LENGTHS + 0.5, "Use EdgeCondRegressor for numbers."),
     "a table of classes": (
         SMILES,
         np.stack([KINDS, KINDS], 1),
-        "y must hold numbers, NaN where nothing is known: could not convert string to float: np.str_('alkane').",
+        "y must hold numbers, NaN where one is unknown: could not convert string to float: np.str_('alkane').",
     ),
-    "nothing true": (SMILES, None, "requires y to be passed, but the target y is None."),
+    "no targets": (SMILES, None, "requires y to be passed, but the target y is None."),
     "no molecule": (["C1CC", *SMILES[1:]], KINDS, "every row of X must be a molecule: row 0 is not. 'C1CC' is not a"),
     "other columns": ([np.ones((5, 3)), np.ones((5, 4))] * 10, KINDS, "row 0 of X has 3, and row 1 has 4."),
     "too few columns": ([np.ones((5, 2))] * 20, KINDS, "row 0 of X must be an array of numbers with a row for each"),
-    "an infinite place": ([np.full((5, 3), np.inf)] * 20, KINDS, "row 0 of X must hold finite numbers"),
+    "an infinite position": ([np.full((5, 3), np.inf)] * 20, KINDS, "row 0 of X must hold finite numbers"),
 }
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_what_cannot_be_learned_is_refused_in_a_sentence(case: str):
+def test_wrong_rows_and_targets_are_errors(case: str):
     X, y, sentence = WRONG[case]
 
     with pytest.raises(ValueError, match=r"\.$") as error:
@@ -87,22 +87,22 @@ def test_what_cannot_be_learned_is_refused_in_a_sentence(case: str):
 
 PARAMETERS: dict[str, tuple[dict[str, Any], str]] = {
     "epochs": ({"epochs": 0}, "train.epochs: Input should be greater than 0: got 0."),
-    "rate": ({"learning_rate": -1.0}, "train.learning_rate: Input should be greater than 0: got -1.0."),
+    "learning_rate": ({"learning_rate": -1.0}, "train.learning_rate: Input should be greater than 0: got -1.0."),
     "outputs": ({"network": "C(4)-GAP-FC(3)"}, "C(4)-GAP-FC(3) has 3. End it with FC(2)."),
     "setting": (
         {"settings": {"train.learning_rat": 1}},
-        "there is no 'train.learning_rat'. Did you mean train.learning_rate",
+        "got 'train.learning_rat'. Did you mean train.learning_rate",
     ),
-    "views": ({"views": 6}, "views must be a whole number from 1 to 5, the sparsifications of a graph: got 6."),
+    "views": ({"views": 6}, "views must be a whole number from 1 to 5: got 6."),
     "settings": ({"settings": ["rate"]}, "settings must be a dict, as {'train.learning_rate': 0.05}: got ['rate']."),
-    "task": ({"settings": {"task": "quantities"}}, "settings must leave out what follows from X and y: task does."),
-    "batch": ({"network": None, "batch_size": 1}, "have less. Choose larger batches."),
+    "task": ({"settings": {"task": "regression"}}, "settings must leave out what follows from X and y: got task."),
+    "batch": ({"network": None, "batch_size": 1}, "have less. Choose a larger batch size."),
     "class_weight": ({"class_weight": "equal"}, "class_weight must be 'auto', 'balanced' or None: got 'equal'."),
 }
 
 
 @pytest.mark.parametrize("case", PARAMETERS)
-def test_a_parameter_is_checked_when_it_is_used(case: str):
+def test_parameters_are_checked_when_fitting(case: str):
     parameters, sentence = PARAMETERS[case]
     wrong = small(**parameters)
 
@@ -112,28 +112,19 @@ def test_a_parameter_is_checked_when_it_is_used(case: str):
     assert sentence in str(error.value)
 
 
-def test_new_rows_must_be_as_those_that_were_learned():
+def test_new_rows_must_be_like_those_of_the_training_set():
     X, y = arrays()
     clouds, others = small().fit(X, y), small(epochs=1).fit(*rings_and_paths())
 
-    with refused("X must hold clouds, as was learned: row 0 is one of the molecules."):
+    with mentions("clouds", "trained on", "row 0 is one of the molecules"):
         clouds.predict(["CCO"])
-    with refused("row 0 of X must have 3 columns, as was learned: it has 4.", DataError):
+    with mentions("row 0 of X must have 3 columns", "it has 4", kind=DataError):
         clouds.predict([np.ones((5, 4))])
-    with refused("the list of graphs, edge_attr must have the labels of the training set: found 7.", DataError):
+    with mentions("edge_attr", "7", kind=DataError):
         others.predict([graph(4, True).update({"edge_attr": torch.full((8,), 7)})])
 
 
-def test_quantities_must_be_numbers_and_known_of_some_row():
-    with refused("every column of y must be known of some row: all of column 0 is NaN."):
-        EdgeCondRegressor().fit(SMILES, np.full(20, np.nan))
-    with refused("y must hold finite numbers, NaN where nothing is known: row 3 is infinite."):
-        EdgeCondRegressor().fit(SMILES, [*LENGTHS[:3], np.inf, *LENGTHS[4:]])
-    with pytest.raises(ValueError, match=r"^y must hold numbers, NaN where nothing is known: could not convert"):
-        EdgeCondRegressor().fit(SMILES, KINDS)
-
-
-def test_epochs_are_told_if_that_is_wanted(capsys: pytest.CaptureFixture):
+def test_a_verbose_estimator_prints_a_line_for_each_epoch(capsys: pytest.CaptureFixture):
     small(verbose=True).fit(SMILES, KINDS)
 
     assert [line.split(":")[0] for line in capsys.readouterr().out.splitlines()] == ["epoch 1 of 2", "epoch 2 of 2"]

@@ -1,7 +1,7 @@
 """scikit-learn's own checks of estimators, all of them.
 
-They feed tables of numbers, which are no clouds, graphs or molecules: the tags say so, and scikit-learn checks nothing.
-An adapter that draws each row of a table as a graph makes the estimators sit the whole examination.
+They use tables of numbers, which are not clouds, graphs or molecules. The tags declare that, and then nothing is
+checked. An adapter that converts each row of a table to a graph makes all checks run.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from edgecond import EdgeCondClassifier, EdgeCondRegressor
-from edgecond.runs.recipe import Recipe
+from edgecond.runs.recipe import Recipe, with_settings
 
 FAILURES = {
-    "check_class_weight_classifiers": "weights of one's own are not offered: examples count equally, or classes do",
-    "check_methods_sample_order_invariance": "it asks for 1e-7, and networks compute in single precision",
-    "check_methods_subset_invariance": "likewise",
+    "check_class_weight_classifiers": "a dict of weights is not supported: examples count equally, or classes do",
+    "check_methods_sample_order_invariance": "its tolerance is 1e-7, and networks compute in single precision",
+    "check_methods_subset_invariance": "the same",
 }
-"""The checks that may fail, and why; docs/estimator.md has them too."""
+"""The checks that may fail, and why; docs/estimator.md lists them too."""
 
 
-def drawn(row: np.ndarray) -> SimpleNamespace:
-    """A path with a vertex for each number of a row, which stands at its place in the signal of the vertex."""
+def path_of(row: np.ndarray) -> SimpleNamespace:
+    """Return a path with a vertex for each number of a row; the signal of vertex i has the number in column i."""
     n = len(row)
     ends = np.array([np.arange(n - 1), np.arange(1, n)])
     signal = np.column_stack([np.diag(row), np.full(n, 0.5)])
@@ -34,7 +34,7 @@ def drawn(row: np.ndarray) -> SimpleNamespace:
 
 
 class Tables:
-    """The adapter, with a network small enough for a hundred checks."""
+    """Converts tables to graphs, with a network small enough for a hundred checks."""
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -43,15 +43,16 @@ class Tables:
         return tags
 
     def fit(self, X: Any, y: Any) -> Any:
-        return super().fit(list(map(drawn, validate_data(self, X))), y)
+        return super().fit(list(map(path_of, validate_data(self, X))), y)
 
     def _outputs(self, X: Any) -> np.ndarray:
         check_is_fitted(self, "model_")
-        return super()._outputs(list(map(drawn, validate_data(self, X, reset=False))))
+        return super()._outputs(list(map(path_of, validate_data(self, X, reset=False))))
 
-    def _changed(self, recipe: Recipe) -> Recipe:
+    def _with_parameters(self, recipe: Recipe, *args: Any) -> Recipe:
         network = f"C(16)-GAP-FC({recipe.network.classes})"
-        return super()._changed(changed(recipe, {"network": network, "hidden": [], "sparsifications": 1}))
+        small = with_settings(recipe, {"network": network, "hidden": [], "sparsifications": 1})
+        return super()._with_parameters(small, *args)
 
 
 class TableClassifier(Tables, EdgeCondClassifier):
@@ -68,5 +69,5 @@ class TableRegressor(Tables, EdgeCondRegressor):
     expected_failed_checks=lambda estimator: FAILURES,
     xfail_strict=False,
 )
-def test_scikit_learn_accepts_it(estimator: Any, check: Any):
+def test_the_checks_of_scikit_learn_pass(estimator: Any, check: Any):
     check(estimator)

@@ -1,4 +1,4 @@
-"""Estimators in the manner of scikit-learn: they fit, predict, search, cross-validate, pickle and save."""
+"""The estimators fit, predict, search, cross-validate, pickle and save as scikit-learn's do."""
 
 from __future__ import annotations
 
@@ -20,59 +20,61 @@ from sklearn.utils import get_tags
 from edgecond import Architecture, EdgeCondClassifier, EdgeCondRegressor
 from edgecond.cli import app
 from edgecond.data import points
-from edgecond.data.folder import point_spacing
+from edgecond.data.kinds import KINDS as KINDS_OF_DATA
+from edgecond.data.kinds import UserData
 from edgecond.data.preparation import GraphPreparation
 from edgecond.errors import CheckpointError
-from edgecond.runs import run as experiment
-from edgecond.runs import user_data
-from edgecond.runs.recipe import changed
+from edgecond.nn.tasks import Classification
+from edgecond.runs import run, user_data
+from edgecond.runs.recipe import with_settings
 from tests.estimator.data import arrays, KINDS, LENGTHS, molecules, rings_and_paths, shapes, SMALL, small, SMILES
-from tests.sentences import refused
+from tests.sentences import mentions
 
-# Learning
+# Training
 
 
-def test_probabilities_sum_to_one_and_the_largest_names_the_class_in_its_own_type(data):
+def test_probabilities_sum_to_one_and_predictions_are_classes_in_their_own_type(data):
     X, y = data
 
-    found = small().fit(X, y)
-    probabilities, predicted = found.predict_proba(X), found.predict(X)
+    estimator = small().fit(X, y)
+    probabilities, predicted = estimator.predict_proba(X), estimator.predict(X)
 
-    assert found.classes_.tolist() == sorted(set(y.tolist()))
+    assert estimator.classes_.tolist() == sorted(set(y.tolist()))
     assert predicted.dtype == y.dtype
     np.testing.assert_allclose(probabilities.sum(1), 1, atol=1e-6)
-    np.testing.assert_array_equal(predicted, found.classes_[probabilities.argmax(1)])
-    assert found.score(X, y) == np.mean(predicted == y)
-    assert [epoch["epoch"] for epoch in found.history_] == [1, 2]
+    np.testing.assert_array_equal(predicted, estimator.classes_[probabilities.argmax(1)])
+    assert estimator.score(X, y) == np.mean(predicted == y)
+    assert [epoch["epoch"] for epoch in estimator.history_] == [1, 2]
 
 
-def test_oxygen_tells_alcohols_from_alkanes():
-    """The signal of a vertex names its element, so one convolution suffices."""
+def test_alcohols_and_alkanes_are_classified_by_their_oxygen():
+    """The signal of a vertex encodes its element, so one convolution is enough."""
     found = small(epochs=40, batch_size=10, settings={"sparsifications": 1}).fit(SMILES, KINDS)
 
     assert found.predict(["CCCCCCCCCCCCCC", "CC(C)CO"]).tolist() == ["alkane", "alcohol"]
 
 
-def test_it_is_what_a_run_of_the_same_recipe_and_seed_learns(tmp_path: Path):
-    """The other route: `experiment.train` in a directory, on examples of the same clouds."""
+def test_fitting_gives_the_network_of_a_run_with_the_same_recipe_and_seed(tmp_path: Path):
+    """The other route: `run.train` in a directory, on examples of the same clouds."""
     X, y = shapes()
     examples = points.labelled(X, torch.from_numpy(y), ("0", "1"))
-    derived = for_clouds("clouds", examples, point_spacing(X), dataset="folder")
-    recipe = changed(of_length(derived, 2), {"network": SMALL})
-    model = experiment.train(recipe, seed=5, directory=tmp_path, parts=(examples, examples)).model
+    data = UserData("clouds", examples, (("0", "1"),), per_vertex=False, dataset="folder")
+    derived = user_data.recipe_for(KINDS_OF_DATA["clouds"], Classification, data)
+    recipe = with_settings(user_data.of_length(derived, 2), {"network": SMALL})
+    model = run.train(recipe, seed=5, directory=tmp_path, parts=(examples, examples)).model
 
     found = small(random_state=5).fit(X, y)
 
     np.testing.assert_array_equal(found.predict_proba(X), model.outputs_per_view(examples)[0])
 
 
-def test_graphs_too_are_learned_as_in_a_run(tmp_path: Path):
-    """Without a coarse level nothing is drawn for the graphs, and the two routes are the same."""
+def test_fitting_graphs_gives_the_network_of_a_run(tmp_path: Path):
+    """Without a coarse level no sparsification is random, and the two routes are the same."""
     X, y = rings_and_paths()
     found = small(random_state=5).fit(X, y)
-    examples = found._form.examples(X, y.astype(int), ("no", "yes"))
+    examples = found._reader.examples(X, y.astype(int), ("no", "yes"))
 
-    model = experiment.train(found.recipe_, seed=5, directory=tmp_path, parts=(examples, examples)).model
+    model = run.train(found.recipe_, seed=5, directory=tmp_path, parts=(examples, examples)).model
 
     np.testing.assert_array_equal(found.predict_proba(X), np.mean(model.outputs_per_view(examples), axis=0))
 
@@ -93,7 +95,7 @@ def test_a_network_may_be_given_as_text_or_as_an_architecture():
     np.testing.assert_array_equal(one.predict_proba(SMILES), other.predict_proba(SMILES))
 
 
-def test_a_clone_learns_the_same_and_another_seed_something_else(data):
+def test_a_clone_gives_the_same_network_and_another_seed_another(data):
     X, y = data
     one = small().fit(X, y)
 
@@ -103,8 +105,8 @@ def test_a_clone_learns_the_same_and_another_seed_something_else(data):
     assert not np.array_equal(one.predict_proba(X), other.predict_proba(X))
 
 
-def test_rows_are_predicted_alike_in_any_order_and_any_company():
-    """scikit-learn asks it of every estimator; the draws for a graph must not depend on its place in X."""
+def test_the_prediction_for_a_row_does_not_depend_on_other_rows():
+    """scikit-learn requires it of every estimator; the pyramids of a graph must not depend on its place in X."""
     X = [f"{'C' * n}1{'C' * n}C({'C' * n}O)CC1" for n in range(2, 10)]
     found = molecules().fit(SMILES, KINDS)
     expected = found.predict_proba(X)
@@ -124,35 +126,35 @@ def test_pyramids_of_rows_in_memory_leave_nothing_in_the_cache(cache: Path, tmp_
     assert not cache.exists()
 
 
-def test_looks_are_averaged_orientations():
-    """Section 4.2: several orientations of each cloud; that of the first is the cloud itself."""
+def test_views_are_averaged_orientations():
+    """Section 4.2: several orientations of each cloud, of which the first is the cloud itself."""
     X, y = arrays()
     found = small(views=3).fit(X, y)
 
-    each = [found.model_.scores(found._form.unknown(X), 3)[look] for look in range(3)]
+    each = found.model_.outputs_per_view(found._reader.unlabelled(X), 3)
 
     np.testing.assert_allclose(found.predict_proba(X), sum(each) / 3)
     assert not np.array_equal(each[0], each[1])
 
 
-def test_balanced_classes_weigh_as_scikit_learn_says():
+def test_balanced_classes_have_the_weights_of_scikit_learn():
     """n / (classes * count): of 15 and 5 rows 20 / 30 and 20 / 10."""
     y = np.repeat(["many", "few"], [15, 5])
 
     balanced, equal, derived = (
-        small(epochs=1, class_weight=how).fit(SMILES, y).model_.objective.weights for how in ("balanced", None, "auto")
+        small(epochs=1, class_weight=how).fit(SMILES, y).model_.task.weights for how in ("balanced", None, "auto")
     )
 
     np.testing.assert_allclose(balanced, [2, 2 / 3])
     assert equal == ()
-    assert derived == ()  # three times as many are not yet too many
+    assert derived == ()  # a class must be more than three times as frequent
 
 
-# Quantities
+# Regression
 
 
-def test_quantities_come_back_in_their_shape_and_near_their_mean():
-    """Numbers around 1000 are predicted around 1000 after a step or two: they are learned in deviations."""
+def test_predicted_numbers_have_the_shape_of_y_and_are_near_its_mean():
+    """Numbers around 1000 are predicted around 1000 after a step or two: targets are standardised."""
     one = EdgeCondRegressor(network="C(4)-GAP-FC(1)", epochs=1, random_state=0).fit(SMILES, 1000 + LENGTHS)
     column = clone(one).fit(SMILES, 1000 + LENGTHS[:, None])
     table = clone(one).set_params(network=SMALL).fit(SMILES, np.stack([LENGTHS, -LENGTHS], 1))
@@ -173,7 +175,7 @@ def test_a_regressor_learns_the_size_of_clouds():
     assert found.fit(X, y).score(X, y) > 0.5
 
 
-def test_what_is_unknown_is_neither_learned_nor_scored():
+def test_unknown_targets_are_neither_trained_on_nor_scored():
     y = np.stack([LENGTHS, -LENGTHS], 1)
     y[::2, 1] = np.nan
     found = EdgeCondRegressor(network=SMALL, epochs=1, random_state=0).fit(SMILES, y)
@@ -186,7 +188,7 @@ def test_what_is_unknown_is_neither_learned_nor_scored():
     assert found.score(SMILES, known) == pytest.approx(r2_score(known, predicted))
     known[:, 1] = np.nan
     assert found.score(SMILES, known) == pytest.approx(r2_score(LENGTHS, predicted[:, 0]))
-    with refused("y must have a column for each of 2 that were learned: it has 1."):
+    with mentions("y must have 2 columns", "it has 1"):
         found.score(SMILES, LENGTHS)
 
 
@@ -222,7 +224,7 @@ def test_it_ends_a_pipeline_and_takes_a_column():
     np.testing.assert_array_equal(found.predict(["cco"]), small().fit(SMILES, KINDS).predict(["CCO"]))
 
 
-def test_a_fitted_one_is_pickled_and_stays_the_same(data, tmp_path: Path):
+def test_an_estimator_predicts_the_same_after_pickling(data, tmp_path: Path):
     X, y = data
     found = small().fit(X, y)
     joblib.dump(found, tmp_path / "found.joblib")
@@ -231,7 +233,7 @@ def test_a_fitted_one_is_pickled_and_stays_the_same(data, tmp_path: Path):
         np.testing.assert_array_equal(again.predict_proba(X), found.predict_proba(X))
 
 
-def test_tags_tell_what_it_takes():
+def test_tags_describe_the_input_and_the_targets():
     classifier, regressor = get_tags(EdgeCondClassifier()), get_tags(EdgeCondRegressor())
 
     assert not classifier.input_tags.two_d_array
@@ -244,7 +246,7 @@ def test_tags_tell_what_it_takes():
 # Files
 
 
-def test_a_file_brings_back_predictions_classes_and_parameters(data, tmp_path: Path):
+def test_loading_restores_predictions_classes_and_parameters(data, tmp_path: Path):
     X, y = data
     found = small(batch_size=np.int64(7)).fit(X, y)
 
@@ -258,18 +260,33 @@ def test_a_file_brings_back_predictions_classes_and_parameters(data, tmp_path: P
     assert getattr(again, "n_features_in_", None) == getattr(found, "n_features_in_", None)
 
 
-def test_a_file_of_quantities_brings_back_their_shape(tmp_path: Path):
+def test_a_file_with_the_former_names_of_parameters_loads(tmp_path: Path):
+    """The first files called batch size, learning rate and views batch, rate and looks."""
+    former = {"batch_size": "batch", "learning_rate": "rate", "views": "looks"}
+    X, y = arrays()
+    estimator = small(batch_size=7, learning_rate=0.02, views=2).fit(X, y)
+    estimator.save(tmp_path / "model.safetensors")
+    block = estimator.model_.about["estimator"]
+    block["params"] = {former.get(name, name): value for name, value in block["params"].items()}
+    block["history"] = [{former.get(name, name): value for name, value in epoch.items()} for epoch in block["history"]]
+    estimator.model_.save(tmp_path / "former.safetensors")
+
+    restored = EdgeCondClassifier.load(tmp_path / "former.safetensors")
+
+    assert restored.get_params() == estimator.get_params()
+    assert restored.history_ == EdgeCondClassifier.load(tmp_path / "model.safetensors").history_
+    np.testing.assert_array_equal(restored.predict_proba(X), estimator.predict_proba(X))
+
+
+def test_loading_a_regressor_restores_the_shape_of_y(tmp_path: Path):
     found = EdgeCondRegressor(network="C(4)-GAP-FC(1)", epochs=1, random_state=0).fit(SMILES, LENGTHS)
     found.save(tmp_path / "model.safetensors")
 
     again = EdgeCondRegressor.load(tmp_path / "model.safetensors")
 
     np.testing.assert_array_equal(again.predict(SMILES), found.predict(SMILES))
-    with refused(
-        f"{tmp_path / 'model.safetensors'} must be a model of classes or answers for EdgeCondClassifier: it is one of "
-        "quantities.",
-        CheckpointError,
-    ):
+    facts = [tmp_path / "model.safetensors", "classification or multilabel", "EdgeCondClassifier", "regression"]
+    with mentions(*facts, kind=CheckpointError):
         EdgeCondClassifier.load(tmp_path / "model.safetensors")
 
 
@@ -283,13 +300,13 @@ def test_the_command_line_and_the_estimator_read_each_others_models(tmp_path: Pa
 
     predicted = EdgeCondClassifier.load(run).predict(SMILES)
     EdgeCondClassifier.load(run).save(tmp_path / "model.safetensors")
-    told = CliRunner().invoke(app, ["predict", str(tmp_path / "model.safetensors"), str(table)])
+    predictions = CliRunner().invoke(app, ["predict", str(tmp_path / "model.safetensors"), str(table)])
 
-    assert [line.split(",")[3] for line in told.stdout.splitlines()[1:]] == predicted.tolist()
+    assert [line.split(",")[3] for line in predictions.stdout.splitlines()[1:]] == predicted.tolist()
 
 
-def test_a_model_that_no_estimator_has_saved_is_read_if_it_tells_enough(tmp_path: Path):
-    """Of clouds and graphs it does; of graphs an older one does not say which labels it has learned."""
+def test_a_model_of_the_command_line_loads_if_it_holds_the_vocabulary_of_labels(tmp_path: Path):
+    """Models of clouds and graphs load; the first files of graphs hold no vocabulary, and meshes are files only."""
     path, (X, y) = tmp_path / "model.safetensors", arrays()
     clouds, graphs = small().fit(X, y), small().fit(*rings_and_paths())
 
@@ -300,17 +317,10 @@ def test_a_model_that_no_estimator_has_saved_is_read_if_it_tells_enough(tmp_path
     X, _ = rings_and_paths()
     np.testing.assert_array_equal(EdgeCondClassifier.load(path).predict_proba(X), graphs.predict_proba(X))
 
-    replace(graphs.model_, preparation=GraphPreparation(graphs.recipe_)).save(path)
-    with refused(
-        "a model must say which labels of graphs it has learned: graphs is of an older edgecond, and does not. "
-        "Train it again.",
-        CheckpointError,
-    ):
+    replace(graphs.model_, preparation=GraphPreparation(graphs.model_.preparation.settings)).save(path)
+    with mentions(path, "vocabulary", "older edgecond", "Train it again.", kind=CheckpointError):
         EdgeCondClassifier.load(path)
 
-    replace(clouds.model_, recipe=changed(clouds.recipe_, {"input.edges": "mesh"})).save(path)
-    with refused(
-        "an estimator takes no meshes: clouds is a model of them, for `edgecond predict`.",
-        CheckpointError,
-    ):
+    replace(clouds.model_, recipe=with_settings(clouds.recipe_, {"input.edges": "mesh"})).save(path)
+    with mentions(path, "EdgeCondClassifier", "meshes", "`edgecond predict`", kind=CheckpointError):
         EdgeCondClassifier.load(path)

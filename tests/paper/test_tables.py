@@ -1,4 +1,4 @@
-"""Tables show the paper's numbers beside the mean of the records, and say what is missing."""
+"""Tables have the paper's numbers beside the mean of the records, and mark what is missing."""
 
 import json
 
@@ -42,7 +42,7 @@ def test_a_missing_fold_leaves_the_row_open(tmp_path):
 
 
 def test_numbers_are_written_with_the_decimals_of_the_paper(tmp_path):
-    """Table 1 says 78.4 and Table 5 says 99.14."""
+    """Table 1 has 78.4 and Table 5 has 99.14."""
     assert entry(tmp_path, "ECC").written(0.77649) == "77.6"
     assert entries(5, tmp_path)[1].written(0.9938) == "99.38"
 
@@ -60,7 +60,7 @@ def test_numbers_of_graphs_have_two_decimals(tmp_path):
     assert entry(tmp_path, "ECC").written(0.784) == "78.4"
 
 
-def test_an_experiment_is_compared_with_its_row_on_what_both_have(tmp_path):
+def test_an_experiment_is_compared_with_its_row_on_the_folds_and_seeds_of_both(tmp_path):
     for fold, plain, changed in [(0, 0.7, 0.6), (1, 0.8, 0.76), (2, 0.9, 0.84), (3, 0.5, None)]:
         write(tmp_path, "nci1/no-labels", fold, 0, accuracy=plain)
         if changed is not None:

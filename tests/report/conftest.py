@@ -1,4 +1,4 @@
-"""Runs of all kinds that nothing was learned in, which is all that a report needs."""
+"""Untrained runs on each kind of data, which is all that a report needs."""
 
 import json
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ EPOCHS = [
 
 @dataclass(frozen=True)
 class Made:
-    """The directory of a run, its model, and the examples to test on."""
+    """The directory of a run, its model and its test set."""
 
     directory: object
     model: Model
@@ -32,7 +32,7 @@ class Made:
 
 
 def made(directory, recipe, train, test, epochs=EPOCHS):
-    """A run as `edgecond train` leaves it."""
+    """Write the files that `edgecond train` writes."""
     model = Model.new(recipe, train, 0)
     model.about.update(fold=0, epochs=len(epochs))
     model.save(directory / FILE)
@@ -50,13 +50,13 @@ def of_graphs(directory, network="C(4)-MP-C(5)-GAP-FC(2)", targets=None, **chang
     recipe = find("nci1/ecc").model_copy(update={"network": Architecture(network), **changes})
     outcomes = ("logS",) if targets is not None else ()
     examples = GraphExamples(random_graphs([9, 12, 1, 20, 7, 15]), np.arange(6), targets, outcomes)
-    figure = "accuracy" if targets is None else "mse"
-    epochs = [{figure if name == "accuracy" else name: value for name, value in epoch.items()} for epoch in EPOCHS]
+    metric = "accuracy" if targets is None else "mse"
+    epochs = [{metric if name == "accuracy" else name: value for name, value in epoch.items()} for epoch in EPOCHS]
     return made(directory, recipe, examples, examples, epochs)
 
 
 def of_meshes(directory):
-    """A sphere, a box and a torus, six times each, along their edges."""
+    """A sphere, a box and a torus, six times each, as meshes."""
     network = Architecture("C(4)-MP(0.5,1)-C(4)-MP(1,2)-C(4)-GMP-FC(3)")
     recipe = with_settings(find("synthetic/ecc"), {"input.edges": "mesh", "input.resolution": 0.2, "input.radius": 0.4})
     shapes = [mesh_of(shape) for shape in (BOX, SPHERE, TORUS)] * 6
@@ -68,9 +68,9 @@ def of_meshes(directory):
 SMILES = ["CCO", "c1ccccc1O", "CC(=O)Nc1ccc(O)cc1", "[Na+].[O-]S(=O)(=O)c1ccc(Cl)cc1", "FC(Br)(I)CP", "C[C@H](N)C(=O)O"]
 
 
-def of_molecules(directory, kind):
-    """A table of molecules with a column of a kind: classes, answers with a blank, or quantities."""
-    columns = {"classification": ["kind"], "multilabel": ["toxic", "soluble"], "regression": ["logS"]}[kind]
+def of_molecules(directory, task):
+    """A table of molecules with targets for a task: a class, labels with a blank, or a number."""
+    columns = {"classification": ["kind"], "multilabel": ["toxic", "soluble"], "regression": ["logS"]}[task]
     rows = []
     for number, text in enumerate(SMILES * 4):
         even = number % 2 == 0
@@ -79,16 +79,16 @@ def of_molecules(directory, kind):
         )
     header = ["smiles", "kind", "toxic", "soluble", "logS"]
     (directory / "table.csv").write_text("".join(",".join(map(str, row)) + "\n" for row in [header, *rows]))
-    found = user_data.read(directory / "table.csv", target=columns, folds=2)
-    changes = {"sparsifications": 1, "network": Architecture(f"C(4)-MP-C(5)-GAP-FC({len(found.train.classes)})")}
-    figure = "mse" if kind == "regression" else "accuracy"
-    epochs = [{figure if name == "accuracy" else name: value for name, value in epoch.items()} for epoch in EPOCHS]
-    return made(directory, found.recipe.model_copy(update=changes), *found.parts, epochs)
+    dataset = user_data.read(directory / "table.csv", target=columns, folds=2)
+    changes = {"sparsifications": 1, "network": Architecture(f"C(4)-MP-C(5)-GAP-FC({len(dataset.train.classes)})")}
+    metric = "mse" if task == "regression" else "accuracy"
+    epochs = [{metric if name == "accuracy" else name: value for name, value in epoch.items()} for epoch in EPOCHS]
+    return made(directory, dataset.recipe.model_copy(update=changes), dataset.train, dataset.test, epochs)
 
 
 @pytest.fixture(scope="module")
 def cache(tmp_path_factory):
-    """A cache of their own for the pyramids of graphs."""
+    """A new cache for the pyramids of graphs."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("EDGECOND_CACHE", str(tmp_path_factory.mktemp("cache")))
         yield

@@ -1,4 +1,4 @@
-"""What a browser would find in a report, read from its HTML."""
+"""Parse the HTML of a report."""
 
 import json
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from pathlib import Path
 
 @dataclass
 class Page(HTMLParser):
-    """Headings, names with what they stand for, rows of tables, figures, captions and scripts of a page."""
+    """Headings, definitions, rows of tables, figures, captions and scripts of a page."""
 
     headings: list[str] = field(default_factory=list)
     named: dict[str, str] = field(default_factory=dict)
@@ -57,13 +57,13 @@ class Page(HTMLParser):
                 self.scripts.append(self._text)
 
     def row(self, name: str) -> list[str]:
-        """The cells that follow a name in a table."""
+        """Return the cells after the first, in the row of a table that begins with a name."""
         return next(cells for first, *cells in self.rows if first == name)
 
     def figure(self, caption: str) -> dict:
-        """The figure whose caption begins so."""
+        """Return the figure whose caption begins so."""
         return next(
-            figure for figure, said in zip(self.figures, self.captions, strict=True) if said.startswith(caption)
+            figure for figure, text in zip(self.figures, self.captions, strict=True) if text.startswith(caption)
         )
 
 

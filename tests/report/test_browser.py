@@ -1,4 +1,4 @@
-"""A report in a real browser: every figure is drawn, nothing is complained of, and no page is wider than its screen."""
+"""A report in a real browser: every figure is drawn, without errors, and no page is wider than its screen."""
 
 import io
 import shutil
@@ -21,10 +21,10 @@ ARGUMENTS = [
     "--enable-unsafe-swiftshader",
 ]
 SCREENS = {"desktop": (1200, 900, "light", 16), "phone": (360, 740, "dark", 8)}
-"""Width, height, colours, and how many drawings in space browsers keep there at a time."""
+"""Width, height, colour scheme, and the number of drawings in space that a browser keeps at a time."""
 
 MOLECULES = [("molecules", "desktop"), ("multilabel", "phone"), ("regression", "phone")]
-"""Runs on tables of molecules, which are drawn as pictures."""
+"""Runs on tables of molecules, which are drawn as SVG."""
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: apt-get install chromium")]
 

@@ -1,4 +1,4 @@
-"""Answers and quantities on the page are those of the metrics, and what is most wrong is drawn."""
+"""The numbers of each task on the page are those of its metrics, and the worst predictions are drawn."""
 
 import re
 
@@ -12,7 +12,7 @@ from edgecond.report.contents import Contents
 from tests.report.conftest import EPOCHS, of_graphs
 from tests.report.reading import read
 
-AROUND = ["Figures", "Learning", "Pyramid", "Filters", "How it was made"]
+AROUND = ["Metrics", "Training", "Pyramid", "Filters", "Settings"]
 
 
 @pytest.fixture(scope="module")
@@ -22,75 +22,77 @@ def page(request):
 
 
 @pytest.mark.parametrize("page", ["molecules"], indirect=True)
-def test_molecules_that_are_taken_for_another_class_are_drawn_with_their_smiles(page):
+def test_wrongly_predicted_molecules_are_drawn_with_their_smiles(page):
     run, seen, _ = page
-    drawn = [said for figure, said in zip(seen.figures, seen.captions, strict=True) if "svg" in figure]
+    drawn = [text for figure, text in zip(seen.figures, seen.captions, strict=True) if "svg" in figure]
 
     assert len(drawn) > 0
     for caption in drawn:
-        truth, taken, smiles = re.fullmatch(r"(.*), taken for (.*) with probability .*% \((.*)\)\.", caption).groups()
-        assert {truth, taken} == {"odd", "<b>even</b>"}
+        match = re.fullmatch(r"(.*), predicted as (.*) with probability .*% \((.*)\)\.", caption)
+        truth, predicted, smiles = match.groups()
+        assert {truth, predicted} == {"odd", "<b>even</b>"}
         number = run.test.smiles.index(smiles)
         assert run.model.classes[run.test.graphs.ys[number]] == truth  # the SMILES has one class in all rows
 
 
 @pytest.mark.parametrize("page", ["multilabel"], indirect=True)
-def test_each_question_has_its_own_area_under_the_curve(page):
+def test_each_label_has_its_own_roc_auc(page):
     run, seen, outputs = page
     y = run.test.ys.numpy()
 
-    assert sorted(seen.headings[1:]) == sorted([*AROUND, "Questions", "Mistakes"])
-    for question, name in enumerate(run.model.classes):
-        known = ~np.isnan(y[:, question])
-        expected = roc_auc_score(y[known, question], outputs[known, question])
+    assert sorted(seen.headings[1:]) == sorted([*AROUND, "Labels", "Mistakes"])
+    for label, name in enumerate(run.model.classes):
+        known = ~np.isnan(y[:, label])
+        expected = roc_auc_score(y[known, label], outputs[known, label])
         row = seen.row(name)
         assert row[0] == f"{expected:.4g}"
-        assert row[-2:] == [str(int((y[known, question] == answer).sum())) for answer in (1, 0)]
+        assert row[-2:] == [str(int((y[known, label] == value).sum())) for value in (1, 0)]
 
 
 @pytest.mark.parametrize("page", ["multilabel"], indirect=True)
-def test_wrong_answers_are_shown_from_the_surest_on(page):
+def test_wrong_labels_are_shown_by_falling_probability(page):
     run, seen, outputs = page
     y = run.test.ys.numpy()
-    given = np.where(outputs > 0.5, outputs, 1 - outputs)  # probability of the answer that is given
-    wrong = sorted(given[~np.isnan(y) & ((outputs > 0.5) != (y > 0.5))], reverse=True)
+    probability = np.where(outputs > 0.5, outputs, 1 - outputs)  # of the prediction
+    wrong = sorted(probability[~np.isnan(y) & ((outputs > 0.5) != (y > 0.5))], reverse=True)
 
-    shown = [float(found) for said in seen.captions for found in re.findall(r"answered .* probability ([\d.]+)", said)]
+    pattern = r"predicted as (?:yes|no) with probability ([\d.]+)"
+    shown = [float(number) for text in seen.captions for number in re.findall(pattern, text)]
 
     np.testing.assert_allclose(shown, 100 * np.array(wrong[:6]), atol=0.006)
 
 
 @pytest.mark.parametrize("page", ["regression"], indirect=True)
-def test_predictions_stand_over_the_truth_with_their_error(page):
+def test_predictions_are_plotted_over_the_truth_with_their_error(page):
     run, seen, outputs = page
     y = run.test.ys.numpy()[:, 0]
     rmse = f"{np.sqrt(np.mean((outputs[:, 0] - y) ** 2)):.4g}"
 
-    points = seen.figure(f"logS as predicted over the truth: root mean squared error {rmse}.")["data"][1]
+    points = seen.figure(f"logS, predictions over the truth: root mean squared error {rmse}.")["data"][1]
 
     np.testing.assert_allclose(points["x"], y, rtol=1e-3)
     np.testing.assert_allclose(points["y"], outputs[:, 0], rtol=1e-3)
     assert seen.row("logS")[0] == rmse == seen.named["Root mean squared error"]
-    assert sorted(seen.headings[1:]) == sorted([*AROUND, "Quantities", "Largest errors"])
+    assert sorted(seen.headings[1:]) == sorted([*AROUND, "Targets", "Errors"])
 
 
 @pytest.mark.parametrize("page", ["regression"], indirect=True)
-def test_the_largest_errors_are_drawn_from_the_worst_on(page):
+def test_the_largest_errors_are_drawn_in_falling_order(page):
     run, seen, outputs = page
     y = run.test.ys.numpy()[:, 0]
     worst = np.argsort(-np.abs(outputs[:, 0] - y))[:6]
 
-    drawn = [said for figure, said in zip(seen.figures, seen.captions, strict=True) if "svg" in figure]
+    drawn = [text for figure, text in zip(seen.figures, seen.captions, strict=True) if "svg" in figure]
 
     names = [run.test.smiles[run.test.numbers[number]] for number in worst]
     assert drawn == [
-        f"logS is {y[number]:.4g}, predicted {outputs[number, 0]:.4g} ({name})."
+        f"logS: {y[number]:.4g}, predicted {outputs[number, 0]:.4g} ({name})."
         for number, name in zip(worst, names, strict=True)
     ]
 
 
-def test_an_unknown_quantity_is_neither_an_error_nor_a_point(regression):
-    """Blanks in a table become NaN, of which nothing can be told."""
+def test_an_unknown_target_is_neither_an_error_nor_a_point(regression):
+    """Blanks in a table become NaN, which has no error."""
     test = regression.test
     blank = np.full_like(test.targets, np.nan)
     text = Contents(
@@ -98,11 +100,11 @@ def test_an_unknown_quantity_is_neither_an_error_nor_a_point(regression):
     ).html()
 
     assert "There are none." in text
-    assert "predicted over the truth" not in text
+    assert "predictions over the truth" not in text
 
 
-def test_graphs_that_are_no_molecules_are_drawn_by_their_vertices(cache, tmp_path):
-    """A table of numbers may come with any graphs; the curve is of the squared error."""
+def test_graphs_other_than_molecules_are_drawn_as_vertices_and_lines(cache, tmp_path):
+    """Any graphs may have numbers as targets; the curve is that of the squared error."""
     targets = np.arange(6.0)[:, None]
     run = of_graphs(tmp_path, "C(4)-MP-C(5)-GAP-FC(1)", targets, task="regression")
 

@@ -1,9 +1,12 @@
-"""Drawings show what is there: all of it or a fair share, in space where there is depth."""
+"""Drawings show all points and edges or an even sample, in space where there is depth."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 
+from edgecond.data.kinds.pictures import GraphPicture, MoleculePicture
 from edgecond.data.pyramid import cloud_pyramid
 from edgecond.graph import Cloud, Graph, Labels, Pyramid
 from edgecond.report import drawings
@@ -42,11 +45,11 @@ def test_the_sides_of_a_drawing_are_in_the_proportion_of_those_of_the_cloud():
     assert [ratio[axis] / ratio["z"] for axis in "xyz"] == pytest.approx([0.25, 0.5, 1], rel=1e-3)
 
 
-def test_a_large_cloud_is_thinned():
+def test_of_a_large_cloud_2000_points_are_drawn():
     assert len(drawings.cloud(cloud(5000))["data"][0]["x"]) == 2000
 
 
-def test_a_mesh_is_drawn_by_its_faces_unless_they_are_too_many(monkeypatch):
+def test_a_mesh_is_drawn_as_its_faces_unless_they_are_too_many(monkeypatch):
     drawn = drawings.cloud(mesh_of(SPHERE))["data"][0]
 
     assert drawn["type"] == "mesh3d"
@@ -69,7 +72,7 @@ def test_the_levels_of_a_cloud_have_its_points_and_each_edge_once():
     assert steps == pytest.approx([1] * 4)
 
 
-def test_a_strided_level_sends_all_points_to_the_centroid():
+def test_the_edges_of_a_strided_level_end_at_the_centroid():
     square = Cloud(torch.tensor([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [1, 1, 0]]), torch.ones(4, 1))
 
     (panel,) = drawings.cloud_levels(cloud_pyramid([square], [(0.5, 1.1)], strided=True))
@@ -78,8 +81,8 @@ def test_a_strided_level_sends_all_points_to_the_centroid():
     assert panel.figure["data"][0]["x"][1::3] == [0.5] * 4
 
 
-def test_vertices_bear_their_labels_and_edges_their_dashes():
-    """Every edge of the graph is drawn once, by the line of its label."""
+def test_vertices_have_their_labels_and_edges_their_dashes():
+    """Every edge of the graph is drawn once, in the line style of its label."""
     graphs = random_graphs([12])
 
     *lines, vertices = drawings.graph(graphs, 0)["data"]
@@ -90,7 +93,7 @@ def test_vertices_bear_their_labels_and_edges_their_dashes():
     assert drawn == {drawings.DASHES[label]: int((once == label).sum()) for label in np.unique(once)}
 
 
-def test_of_a_large_graph_a_part_is_drawn():
+def test_of_a_large_graph_300_vertices_are_drawn():
     graphs = random_graphs([700])
 
     vertices = drawings.graph(graphs, 0)["data"][-1]
@@ -99,7 +102,7 @@ def test_of_a_large_graph_a_part_is_drawn():
     assert vertices["mode"] == "markers"
 
 
-def test_a_coarse_vertex_stands_amid_those_that_pool_into_it():
+def test_a_coarse_vertex_is_at_the_mean_of_those_that_pool_into_it():
     """A path of four vertices, of which two and two become one; a weight of 5 between them."""
     source, target = torch.tensor([0, 1, 1, 2, 2, 3]), torch.tensor([1, 0, 2, 1, 3, 2])
     fine = Graph.from_edges(source, target, Labels(torch.ones(6, 1)), num_vertices=4)
@@ -120,8 +123,17 @@ def test_a_coarse_vertex_stands_amid_those_that_pool_into_it():
 
 
 def test_the_legend_names_the_line_of_each_edge_label():
-    assert drawings.legend([1, 2]).endswith(" Edge labels: 1 solid, 2 dashed.")
-    assert "Edge labels" not in drawings.legend([])
+    graphs = random_graphs([9])
+    without = replace(graphs, edge_values=np.zeros(0, np.int64))
+
+    assert drawings.legend(GraphPicture(graphs, 0)).endswith(" Edge labels: 0 solid, 1 dashed, 2 dotted.")
+    assert "Edge labels" not in drawings.legend(GraphPicture(without, 0))
+
+
+def test_the_legend_explains_each_kind_of_picture():
+    texts = [drawings.legend(picture) for picture in (cloud(9), mesh_of(SPHERE), MoleculePicture("CCO"))]
+
+    assert ["Colour" in texts[0], "rotated" in texts[1], "carbon" in texts[2]] == [True] * 3
 
 
 @pytest.mark.parametrize(
@@ -134,7 +146,7 @@ def test_the_legend_names_the_line_of_each_edge_label():
         drawings.graph(random_graphs([9]), 0),
     ],
 )
-def test_drawings_are_such_as_plotly_knows(figure):
+def test_plotly_accepts_the_drawings(figure):
     go = pytest.importorskip("plotly.graph_objects")
 
     assert go.Figure(figure).to_dict()["data"]

@@ -1,9 +1,9 @@
-"""Figures hold the numbers that they were given, and are such as Plotly knows."""
+"""Figures hold the numbers that they are given, and Plotly accepts them."""
 
 import numpy as np
 import pytest
 
-from edgecond.report.figures import confusion, curve, images, matrix, numbers, plain
+from edgecond.report.figures import confusion, curve, images, matrix, numbers, plain, scatter
 
 
 def history(*rates):
@@ -13,7 +13,7 @@ def history(*rates):
     ]
 
 
-def test_the_colour_of_a_confusion_is_the_share_of_the_true_class():
+def test_the_colour_of_a_confusion_matrix_is_the_share_of_the_true_class():
     """By hand: 2 and 1 of 3, nothing and 4 of 4; a class without examples has no share."""
     cells = confusion(np.array([[2, 1, 0], [0, 4, 0], [0, 0, 0]]), ["a", "b", "c"])["data"][0]
 
@@ -28,7 +28,7 @@ def test_counts_are_written_into_the_cells_of_few_classes_only():
     assert (small["texttemplate"], large["texttemplate"]) == ("%{text}", "")
 
 
-def test_a_rate_that_drops_by_tens_has_a_scale_of_powers():
+def test_a_learning_rate_that_drops_by_powers_of_ten_has_a_log_scale():
     dropping, halving = (
         curve(history(*rates), "learning_rate")["layout"]["yaxis"] for rates in ((0.1, 0.01), (0.1, 0.05))
     )
@@ -37,12 +37,12 @@ def test_a_rate_that_drops_by_tens_has_a_scale_of_powers():
     assert "type" not in halving
 
 
-def test_text_is_shown_as_it_is():
+def test_text_is_escaped_and_cut():
     assert plain("<b>&") == "&lt;b&gt;&amp;"
     assert plain("a" * 30) == "a" * 23 + "…"
 
 
-def test_numbers_have_four_digits_and_none_where_there_is_none():
+def test_numbers_have_four_digits_and_nan_becomes_none():
     assert numbers(np.array([[1 / 3, np.nan], [12345.6, np.inf]])) == [[0.3333, None], [12350.0, None]]
 
 
@@ -62,10 +62,11 @@ def test_images_fill_a_square_row_by_row():
         confusion(np.eye(3, dtype=int), ["a", "b", "c"]),
         images(np.zeros((3, 2, 2)), ["1", "2", "3"], [0, 1], [0, 1], 1.0, "%{z}"),
         matrix(np.zeros((4, 2)), 1.0),
+        scatter(np.array([0.0, 1.0]), np.array([0.5, 1.5]), ["a", "b"]),
     ],
 )
-def test_figures_are_such_as_plotly_knows(figure):
-    """Its Python package refuses a property that is none."""
+def test_plotly_accepts_the_figures(figure):
+    """Its Python package raises an error for an unknown property."""
     go = pytest.importorskip("plotly.graph_objects")
 
     assert go.Figure(figure).to_dict()["data"]

@@ -4,11 +4,17 @@ import numpy as np
 import pytest
 import torch
 
+from edgecond.data.kinds.graphs import label_name
 from edgecond.data.pyramid import cloud_pyramid
-from edgecond.graph import Labels
 from edgecond.nn.layers import ECConv
 from edgecond.report import filters
-from tests.report.conftest import of_clouds
+from tests.report.conftest import Made, of_clouds
+
+
+def panels(run: Made):
+    """The panels of a run, as a report has them."""
+    labels = run.model.kind.filter_labels(run.test, run.model.preparation)
+    return filters.panels(run.model, labels)[1]
 
 
 def test_a_sampled_filter_is_the_response_to_an_impulse(images):
@@ -65,11 +71,11 @@ def test_one_hot_filters_are_the_columns_of_a_single_layer(tmp_path):
     builder = run.model.preparation.builder
     weight = run.model.network.layers[0].conv.filters[0].weight.detach().numpy()  # (16, offsets)
 
-    found = filters.sampled(run.model, builder, torch.cat([builder.known[0], torch.tensor([[1.0, 0.0, 0.0]])]))
+    thetas = filters.sampled(run.model, builder, torch.cat([builder.known[0], torch.tensor([[1.0, 0.0, 0.0]])]))
 
-    np.testing.assert_allclose(found[:-1, :, 0], weight.T)
-    assert np.isnan(found[-1]).all()
-    assert len(filters.panels(run.model, run.test)) == 1
+    np.testing.assert_allclose(thetas[:-1, :, 0], weight.T)
+    assert np.isnan(thetas[-1]).all()
+    assert len(panels(run)) == 1
 
 
 def test_the_strongest_pairs_are_shown_in_their_order(monkeypatch):
@@ -82,23 +88,34 @@ def test_the_strongest_pairs_are_shown_in_their_order(monkeypatch):
 
 def test_each_common_label_has_its_matrix(graphs):
     """Three edge labels and the self-connection, s = 4; C(4) of 4 vertex labels: matrices of 4 x 4."""
-    panels = filters.panels(graphs.model, graphs.test)
+    shown = panels(graphs)
 
-    names = {panel.caption.split(":")[0] for panel in panels}
+    names = {panel.caption.split(":")[0] for panel in shown}
     assert names == {"Edge label 0", "Edge label 1", "Edge label 2", "Self-connection"}
     weights = graphs.model.network.layers[0].conv.filters
-    for panel in panels:
+    for panel in shown:
         row = ["Edge label 0", "Edge label 1", "Edge label 2", "Self-connection"].index(panel.caption.split(":")[0])
         expected = weights(torch.eye(4)[row]).reshape(4, 4).detach().numpy()
         np.testing.assert_allclose(panel.figure["data"][0]["z"], expected, rtol=1e-3)
 
 
-def test_labels_are_counted_and_named(graphs):
-    labels = Labels(torch.eye(2), torch.tensor([1, 1, 0, 1]))
+def test_labels_are_shown_by_falling_share_of_the_edges(graphs):
+    """By hand: edges of each label, and a self-connection of each vertex."""
+    data = graphs.test.graphs
+    counts = {f"Edge label {label}": int((data.edge_labels == label).sum()) for label in range(3)}
+    counts["Self-connection"] = data.num_vertices
+    total = sum(counts.values())
 
-    rows, counts = filters.common(labels)
+    labels = graphs.model.kind.filter_labels(graphs.test, graphs.model.preparation)
 
-    assert rows.tolist() == [[0, 1], [1, 0]]
-    assert counts.tolist() == [3, 1]
-    assert filters.label_name([0, 1, 0, 0, 0.5, 2], graphs.test) == "Edge label 1 with L_deg 0.5 and 2"
-    assert filters.label_name([1], graphs.test) == "All edges"
+    assert labels.shares.tolist() == pytest.approx(sorted((count / total for count in counts.values()), reverse=True))
+    assert dict(zip(labels.names, labels.shares.tolist(), strict=True)) == pytest.approx(
+        {name: count / total for name, count in counts.items()}
+    )
+
+
+def test_labels_with_degrees_are_named_by_category_and_degree(graphs):
+    data = graphs.test.graphs
+
+    assert label_name([0, 1, 0, 0, 0.5, 2], data) == "Edge label 1 with L_deg 0.5 and 2"
+    assert label_name([1], data) == "All edges"

@@ -1,4 +1,4 @@
-"""The page of a run says what evaluation, log and model say, and shows text as text."""
+"""The page of a run has the numbers of evaluation, log and model, and shows text as text."""
 
 import sys
 from dataclasses import replace
@@ -10,14 +10,14 @@ from typer.testing import CliRunner
 
 from edgecond.cli import app
 from edgecond.errors import CheckpointError
-from edgecond.nn import evaluation
+from edgecond.nn.tasks.classification import average_scores, class_metrics, vote
 from edgecond.report import ReportError, write
 from edgecond.report.contents import Contents
 from tests.report.conftest import EPOCHS, made
 from tests.report.reading import read
-from tests.sentences import refused
+from tests.sentences import mentions
 
-SECTIONS = ["Figures", "Learning", "Confusion", "Classes", "Mistakes", "Pyramid", "Filters", "How it was made"]
+SECTIONS = ["Metrics", "Training", "Confusion", "Classes", "Mistakes", "Pyramid", "Filters", "Settings"]
 
 
 @pytest.fixture(scope="module", params=["clouds", "images", "graphs"])
@@ -30,7 +30,7 @@ def page(run):
     return read(write(run.directory, None, run.test))
 
 
-def test_a_page_has_all_sections_and_a_sentence_for_every_figure(run, page):
+def test_a_page_has_all_sections_and_a_caption_for_every_figure(run, page):
     assert page.headings == [run.model.recipe.name, *SECTIONS]
     assert len(page.captions) == len(page.figures) > 6
     assert all(caption.endswith(".") for caption in page.captions)
@@ -38,35 +38,36 @@ def test_a_page_has_all_sections_and_a_sentence_for_every_figure(run, page):
     assert labels == page.captions
 
 
-def test_the_figures_are_those_of_the_metrics(run, page):
-    """Of one view: the mean over orientations of a cloud, the first sparsification of a graph."""
-    expected = evaluation.metrics(
+def test_the_metrics_are_those_of_the_model(run, page):
+    """Metrics of one view: the mean over orientations of a cloud, the first sparsification of a graph."""
+    expected = class_metrics(
         run.test.ys.numpy(), run.model.outputs_per_view(run.test)[0].argmax(1), len(run.model.classes)
     )
 
-    names = {"Accuracy": "accuracy", "Weighted F1": "f1", "Mean accuracy of classes": "class_accuracy"}
+    names = {"Accuracy": "accuracy", "Weighted F1": "f1", "Mean class accuracy": "class_accuracy"}
     for shown, name in names.items():
         assert page.named[shown] == f"{100 * expected[name]:.2f} %"
-    assert page.named["Accuracy while learning"] == "50.00 %"
+    assert page.named["Training accuracy"] == "50.00 %"
+    assert f"{len(run.test):,} test examples" in " ".join(page.leads)
 
 
-def test_votes_and_scores_stand_beside_one_look_where_there_are_several(graphs):
+def test_votes_and_mean_scores_are_beside_one_view_where_there_are_several(graphs):
     page = read(write(graphs.directory, None, graphs.test))
     views, y = graphs.model.outputs_per_view(graphs.test), graphs.test.ys.numpy()
 
-    accuracies = [views[0].argmax(1), evaluation.vote(views), evaluation.average_scores(views)]
+    predictions = [views[0].argmax(1), vote(views), average_scores(views)]
 
-    assert page.row("In per cent") == ["One view", "Votes of 5", "Scores of 5"]
-    assert page.row("Accuracy") == [f"{100 * (found == y).mean():.2f}" for found in accuracies]
+    assert page.row("In per cent") == ["One view", "Votes of 5 views", "Mean scores of 5 views"]
+    assert page.row("Accuracy") == [f"{100 * (predicted == y).mean():.2f}" for predicted in predictions]
 
 
-def test_precision_recall_and_f1_of_a_class_come_of_its_row_and_column(run, page):
-    table = np.array(page.figure("Test examples by true class")["data"][0]["customdata"])
+def test_precision_recall_and_f1_of_a_class_follow_from_its_row_and_column(run, page):
+    table = np.array(page.figure("Test examples by class")["data"][0]["customdata"])
 
     np.testing.assert_array_equal(table.sum(1), np.bincount(run.test.ys, minlength=len(table)))
     for number, name in enumerate(run.model.classes):
-        hits, taken, true = table[number, number], table[:, number].sum(), table[number].sum()
-        precision, recall, f1 = hits / max(taken, 1), hits / max(true, 1), 2 * hits / max(taken + true, 1)
+        hits, predicted, true = table[number, number], table[:, number].sum(), table[number].sum()
+        precision, recall, f1 = hits / max(predicted, 1), hits / max(true, 1), 2 * hits / max(predicted + true, 1)
         expected = [f"{100 * share:.2f}" for share in (precision, recall, f1)]
         assert page.row(name) == [*expected, str(true)]
 
@@ -78,49 +79,49 @@ def test_the_curves_are_those_of_the_log(page):
         assert line["y"] == [epoch[name] for epoch in EPOCHS]
 
 
-def test_mistakes_are_shown_from_the_surest_on(run, page):
+def test_mistakes_are_shown_by_falling_probability(run, page):
     scores, y = np.mean(run.model.outputs_per_view(run.test), axis=0), run.test.ys.numpy()
-    predicted = evaluation.vote(run.model.outputs_per_view(run.test))
-    sure = sorted((scores[i, predicted[i]] for i in range(len(y)) if predicted[i] != y[i]), reverse=True)
+    predicted = vote(run.model.outputs_per_view(run.test))
+    wrong = sorted((scores[i, predicted[i]] for i in range(len(y)) if predicted[i] != y[i]), reverse=True)
 
-    shown = [caption for caption in page.captions if "taken for" in caption and "probability" in caption]
+    shown = [caption for caption in page.captions if "predicted as" in caption and "probability" in caption]
 
-    assert len(shown) == min(6, len(sure))
-    for caption, probability in zip(shown, sure, strict=False):
+    assert len(shown) == min(6, len(wrong))
+    for caption, probability in zip(shown, wrong, strict=False):
         assert f"with probability {100 * probability:.2f}\N{NO-BREAK SPACE}%" in caption
 
 
-def test_without_a_mistake_the_page_says_so(clouds):
-    right = torch.from_numpy(evaluation.vote(clouds.model.outputs_per_view(clouds.test)))
+def test_a_page_without_mistakes_has_a_sentence_instead(clouds):
+    right = torch.from_numpy(vote(clouds.model.outputs_per_view(clouds.test)))
 
     text = Contents(clouds.model, EPOCHS, replace(clouds.test, ys=right)).html()
 
-    assert "There are none: every test example was told right." in text
+    assert "None: all predictions on the test set are right." in text
 
 
-def test_a_page_tells_how_to_make_the_run_again(run, page):
+def test_a_page_has_the_command_that_repeats_the_run(run, page):
     name = run.model.recipe.name
-    assert page.named["again"] == f"edgecond train {name} --epochs 2 --fold 0 --seed 0"
+    assert page.named["command"] == f"edgecond train {name} --epochs 2 --fold 0 --seed 0"
     assert page.named["data"] == run.test.digest
     assert page.named["network"] == str(run.model.recipe.network)
     assert f"torch {torch.__version__}" in page.named["versions"]
     assert page.leads[0] == f"{run.model.recipe.network} after 2 epochs on {run.test.name}."
 
 
-def test_a_page_says_when_the_data_are_other_than_those_that_were_learned(clouds):
+def test_a_page_has_a_note_if_the_test_data_have_another_digest(clouds):
     text = Contents(clouds.model, EPOCHS, replace(clouds.test, digest="other")).html()
 
-    assert "The data that were tested have another digest." in text
+    assert "another digest than the training data" in text
 
 
-def test_a_page_is_one_file_with_plotly_once_and_no_address_to_ask(page):
+def test_a_page_is_one_file_with_plotly_once_and_no_external_links(page):
     assert [script.count("plotly.js v") for script in page.scripts] == [1, 0]
     assert not [
         value for _, name, value in page.attributes if name in ("src", "href") and not value.startswith("data:")
     ]
 
 
-def test_names_of_classes_are_text_whatever_they_contain(clouds, tmp_path):
+def test_names_of_classes_are_escaped(clouds, tmp_path):
     evil = "</script><script>alert(1)</script>"
     test = replace(clouds.test, classes=(evil, *clouds.test.classes[1:]), names=[evil] * len(clouds.test))
     run = made(tmp_path, clouds.model.recipe, test, test)
@@ -130,18 +131,18 @@ def test_names_of_classes_are_text_whatever_they_contain(clouds, tmp_path):
     page = read(path)
     assert len(page.scripts) == 2
     assert page.row(evil)[-1] == "3"
-    assert page.figure("Test examples by true class")["data"][0]["type"] == "heatmap"
+    assert page.figure("Test examples by class")["data"][0]["type"] == "heatmap"
     assert "<script>alert" not in path.read_text("utf-8")
 
 
-def test_the_file_is_named_or_beside_the_model_and_the_same_each_time(clouds, tmp_path):
+def test_the_file_is_beside_the_model_by_default_and_the_same_each_time(clouds, tmp_path):
     one, other = write(clouds.directory), write(clouds.directory, tmp_path / "new" / "page.html")
 
     assert one == clouds.directory / "report.html"
     assert one.read_bytes() == other.read_bytes()
 
 
-def test_the_command_writes_the_page_and_says_where(clouds, tmp_path):
+def test_the_command_writes_the_page_and_prints_its_path(clouds, tmp_path):
     written = CliRunner().invoke(app, ["report", str(clouds.directory), "--out", str(tmp_path / "page.html")])
     missing = CliRunner().invoke(app, ["report", str(tmp_path / "nowhere")])
 
@@ -150,31 +151,26 @@ def test_the_command_writes_the_page_and_says_where(clouds, tmp_path):
     assert (missing.exit_code, missing.output.count("\n")) == (2, 1)
 
 
-def test_without_plotly_the_extra_is_named(clouds, monkeypatch):
+def test_the_error_without_plotly_names_the_extra(clouds, monkeypatch):
     monkeypatch.setitem(sys.modules, "plotly.offline", None)
 
-    with refused("a report needs Plotly, which is not installed. Run `pip install 'edgecond[report]'`.", ReportError):
+    with mentions("Plotly", "not installed", "pip install 'edgecond[report]'", kind=ReportError):
         write(clouds.directory)
 
 
-def test_without_a_log_the_directory_to_name_is_told(clouds, tmp_path):
+def test_a_run_must_have_a_log(clouds, tmp_path):
     clouds.model.save(tmp_path / "model.safetensors")
 
-    with refused(
-        f"a run has a log of its epochs, {tmp_path}/log.jsonl: there is none. "
-        "Name the directory that `edgecond train` wrote to.",
-        ReportError,
-    ):
+    with mentions(f"{tmp_path}/log.jsonl", "there is none", "`edgecond train`", kind=ReportError):
         write(tmp_path)
 
 
 @pytest.mark.parametrize("log", ["", "[]\n", '{"epoch": 1}\n'])
-def test_a_log_must_tell_of_an_epoch(clouds, tmp_path, log):
+def test_a_log_must_have_an_epoch(clouds, tmp_path, log):
     clouds.model.save(tmp_path / "model.safetensors")
     (tmp_path / "log.jsonl").write_text(log)
 
-    sentence = f"{tmp_path}/log.jsonl must give epoch, loss and learning rate of at least one epoch, and of each."
-    with refused(sentence, ReportError):
+    with mentions(f"{tmp_path}/log.jsonl", "epoch, loss and learning rate", "at least one epoch", kind=ReportError):
         write(tmp_path)
 
 
@@ -186,10 +182,6 @@ def test_a_log_must_be_json(clouds, tmp_path):
         write(tmp_path)
 
 
-def test_a_run_that_is_not_there_is_answered_by_a_sentence(tmp_path):
-    with refused(
-        f"{tmp_path / 'nowhere'} must be a model file, or the directory of a run with its model in model.safetensors: "
-        "there is none. `edgecond train` makes one.",
-        CheckpointError,
-    ):
+def test_a_missing_run_is_an_error(tmp_path):
+    with mentions(tmp_path / "nowhere", "model.safetensors", "there is none", "`edgecond train`", kind=CheckpointError):
         write(tmp_path / "nowhere")

@@ -1,4 +1,4 @@
-"""Drawn distances are nearly those of the graph."""
+"""Distances in a drawing are nearly those in the graph."""
 
 import networkx as nx
 import numpy as np
@@ -18,7 +18,7 @@ def distances(places):
 
 
 def stress(places, lengths):
-    """The sum over pairs that a layout by springs makes small, at the scale of the drawing that suits it best."""
+    """Return the energy of the springs, at the scale of the drawing that minimises it."""
     pairs = np.triu(np.ones(lengths.shape, bool), 1)
     apart, wanted = distances(places)[pairs], lengths[pairs]
     scale = (apart / wanted).sum() / (apart**2 / wanted**2).sum()
@@ -26,7 +26,7 @@ def stress(places, lengths):
 
 
 def test_a_path_is_drawn_straight():
-    """Its distances can all be kept: |i - j|."""
+    """All distances |i - j| can be kept."""
     places = spread(6, *ends(nx.path_graph(6)), rounds=1000)
 
     expected = np.abs(np.arange(6)[:, None] - np.arange(6)[None])
@@ -40,7 +40,7 @@ def test_a_triangle_has_equal_sides():
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_springs_are_as_loose_as_those_of_networkx(seed):
+def test_the_energy_of_the_springs_is_near_that_of_networkx(seed):
     """Kamada and Kawai minimise the same energy by another method; both may end in a local minimum."""
     graph = nx.random_labeled_tree(14, seed=seed)
     graph.add_edges_from([(0, 7), (3, 11)])
@@ -75,7 +75,7 @@ def test_an_edge_and_its_reverse_are_drawn_once_and_a_loop_is_not():
     ]
 
 
-def test_of_many_vertices_those_around_the_busiest_are_drawn():
+def test_of_many_vertices_those_around_the_highest_degree_are_drawn():
     """A star of five leaves about vertex 10, at the end of a path of ten."""
     graph = nx.path_graph(11)
     graph.add_edges_from((10, leaf) for leaf in range(11, 16))

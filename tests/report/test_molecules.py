@@ -1,4 +1,4 @@
-"""Molecules are drawn in colours that are seen on both backgrounds, and need nothing but the page."""
+"""Molecules are drawn in colours that are visible on both backgrounds."""
 
 import re
 
@@ -28,7 +28,7 @@ def test_colours_have_the_contrast_that_graphics_need(colour, sheet):
 
 
 @pytest.mark.parametrize("smiles", SMILES)
-def test_a_drawing_has_those_colours_and_that_of_the_text(smiles):
+def test_a_drawing_has_only_those_colours_and_that_of_the_text(smiles):
     svg = molecule(smiles)
 
     assert svg.startswith("<svg")

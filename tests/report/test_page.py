@@ -1,4 +1,4 @@
-"""HTML says what it was given, and nothing in it is taken for HTML."""
+"""Text in a page is escaped: nothing in it is read as HTML."""
 
 from edgecond.report.figures import Panel
 from edgecond.report.page import cards, facts, figures, section, table
@@ -14,7 +14,7 @@ def read(text):
     return page
 
 
-def test_everything_that_is_given_is_text():
+def test_all_text_is_escaped():
     parts = [cards([(EVIL, EVIL)]), facts([("a", EVIL)]), table([EVIL, "b"], [[EVIL, "1"]])]
 
     page = read(section(EVIL, EVIL, *parts))
@@ -25,7 +25,7 @@ def test_everything_that_is_given_is_text():
     assert page.scripts == []
 
 
-def test_a_figure_is_read_as_it_was_written_though_it_has_the_end_of_a_script_in_it():
+def test_a_figure_that_contains_the_end_of_a_script_is_read_as_written():
     figure = {"data": [{"text": [EVIL, "δ"], "y": [1.5, None]}], "layout": {}}
 
     page = read(figures([Panel(figure, EVIL)]))

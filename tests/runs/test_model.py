@@ -1,4 +1,4 @@
-"""A model file alone tells classes apart; what is no such file is the matter of test_model_files.py."""
+"""Models predict the same after saving and loading; damaged files are in test_model_files.py."""
 
 import numpy as np
 import pytest
@@ -12,12 +12,12 @@ from edgecond.notation import Architecture
 from edgecond.runs.model import Model
 from edgecond.runs.recipe import find
 from tests.pyramids import random_graphs
-from tests.sentences import refused
+from tests.sentences import mentions
 
 
 @pytest.fixture(params=["synthetic/ecc", "digits/ecc", "one-hot"])
 def model_and_test(request):
-    """Models of clouds, of images, and one that carries offsets."""
+    """Models of clouds, of images, and of images with one-hot labels, whose file holds the offsets."""
     recipe = find("digits/ecc" if request.param == "one-hot" else request.param)
     if request.param == "one-hot":
         recipe = recipe.model_copy(update={"labels": "one-hot", "hidden": ()})
@@ -25,18 +25,18 @@ def model_and_test(request):
     return Model.new(recipe, train, 0), test.take(range(12))
 
 
-def test_a_model_that_was_saved_and_read_gives_the_same_scores(model_and_test, tmp_path):
+def test_a_model_predicts_the_same_after_saving_and_loading(model_and_test, tmp_path):
     model, test = model_and_test
     expected = model.outputs_per_view(test)[0]
 
     model.save(tmp_path / "model.safetensors")
-    found = Model.load(tmp_path)
+    restored = Model.load(tmp_path)
 
-    assert found.classes == test.classes
-    np.testing.assert_array_equal(found.outputs_per_view(test)[0], expected)
+    assert restored.classes == test.classes
+    np.testing.assert_array_equal(restored.outputs_per_view(test)[0], expected)
 
 
-def test_looks_are_the_clouds_turned(tmp_path):
+def test_views_are_rotated_clouds():
     recipe = find("synthetic/ecc").model_copy(update={"labels": "irz-all"})
     train, test = datasets.load("synthetic", train=6, test=6, points=100)
     model = Model.new(recipe, train, 0)
@@ -44,11 +44,11 @@ def test_looks_are_the_clouds_turned(tmp_path):
     views = model.outputs_per_view(test, views=3)
 
     assert len(views) == 3
-    assert not np.array_equal(views[0], views[1])  # the grid does not turn with the cloud
+    assert not np.array_equal(views[0], views[1])  # the grid is not rotated with the cloud
     np.testing.assert_allclose([view.sum(1) for view in views], 1)
 
 
-def test_a_seed_draws_the_parameters_and_leaves_the_global_state_alone():
+def test_a_seed_determines_the_parameters_and_the_global_random_state_is_untouched():
     train, _ = datasets.load("synthetic", train=6, test=6, points=50)
     torch.manual_seed(1)
     expected = torch.rand(1)
@@ -61,7 +61,7 @@ def test_a_seed_draws_the_parameters_and_leaves_the_global_state_alone():
     assert torch.equal(torch.rand(1), expected)
 
 
-def test_a_model_says_how_it_was_made(tmp_path):
+def test_a_model_file_holds_seed_data_digest_recipe_and_versions(tmp_path):
     train, _ = datasets.load("synthetic", train=6, test=6, points=50)
     Model.new(find("synthetic/ecc"), train, 9).save(tmp_path / "model.safetensors")
 
@@ -73,15 +73,27 @@ def test_a_model_says_how_it_was_made(tmp_path):
     assert about["versions"]["torch"] == torch.__version__
 
 
-def test_a_network_without_an_output_for_each_class_is_refused():
+def test_a_network_must_have_an_output_for_each_class():
     train, _ = datasets.load("synthetic", train=6, test=6, points=50)
     recipe = find("synthetic/ecc").model_copy(update={"network": Architecture("C(4)-GAP-FC(5)")})
 
-    with refused(
-        "a network must end with an output for each of sphere, cube, cylinder, cone, torus, plane: "
-        "C(4)-GAP-FC(5) has 5. End it with FC(6).",
-        RecipeError,
-    ):
+    with mentions("sphere, cube, cylinder, cone, torus, plane", "C(4)-GAP-FC(5) has 5", "FC(6).", kind=RecipeError):
+        Model.new(recipe, train, 0)
+
+
+@pytest.mark.parametrize(
+    ("row", "network", "facts"),
+    [
+        ("synthetic/ecc", "C(4)-V-FC(6)", ["classification", "each graph", "GAP or GMP", "C(4)-V-FC(6)"]),
+        ("scenes/ecc", "C(4)-GAP-FC(2)", ["segmentation", "each vertex", "V", "C(4)-GAP-FC(2)"]),
+    ],
+)
+def test_a_network_must_predict_for_what_the_task_is_about(row, network, facts):
+    """V is for segmentation and global pooling for the other tasks."""
+    recipe = find(row).model_copy(update={"network": Architecture(network)})
+    train, _ = datasets.load(recipe.dataset, train=6, test=6)
+
+    with mentions(*facts, kind=RecipeError):
         Model.new(recipe, train, 0)
 
 
@@ -93,21 +105,21 @@ def graphs(tmp_path, monkeypatch):
     return Model.new(recipe, examples, 0), examples
 
 
-def test_a_model_of_graphs_that_was_saved_and_read_gives_the_same_scores(graphs, tmp_path):
-    """Five views: one for each sparsification."""
+def test_a_model_of_graphs_predicts_the_same_after_saving_and_loading(graphs, tmp_path):
+    """There are five views, one for each sparsification."""
     model, examples = graphs
     expected = model.outputs_per_view(examples)
 
     model.save(tmp_path / "model.safetensors")
-    found = Model.load(tmp_path)
+    restored = Model.load(tmp_path)
 
-    assert (found.widths, found.classes) == ((4, (4, 1)), ("0", "1"))
+    assert (restored.widths, restored.classes) == ((4, (4, 1)), ("0", "1"))
     assert len(expected) == 5
-    np.testing.assert_array_equal(found.outputs_per_view(examples), expected)
+    np.testing.assert_array_equal(restored.outputs_per_view(examples), expected)
     assert not np.array_equal(expected[0], expected[1])
 
 
-def test_a_model_of_graphs_learns_from_all_sparsifications_and_knows_their_digest(graphs):
+def test_a_model_of_graphs_is_trained_on_all_sparsifications_and_keeps_their_digest(graphs):
     model, examples = graphs
 
     batches = model.batches(examples, seed=0)
@@ -116,9 +128,7 @@ def test_a_model_of_graphs_learns_from_all_sparsifications_and_knows_their_diges
     assert model.about["pyramids"] == batches.source.pyramids.digest
 
 
-def test_a_graph_has_no_more_looks_than_sparsifications(graphs):
+def test_a_graph_has_no_more_views_than_sparsifications(graphs):
     model, examples = graphs
-    with refused(
-        "a graph has 5 sparsifications to look at in nci1/ecc: got 6 views. Ask for at most as many.", DataError
-    ):
+    with mentions("5 in nci1/ecc", "got 6", "fewer views", kind=DataError):
         model.outputs_per_view(examples, views=6)

@@ -1,4 +1,4 @@
-"""What people see in a terminal: errors, progress and tables; and how they stop a run."""
+"""The terminal: errors, progress, tables, and signals that stop a run."""
 
 from __future__ import annotations
 

@@ -32,7 +32,9 @@ def fair(
     from edgecond.paper import fair as protocol
 
     if dataset not in protocol.QUOTED:
-        typer.echo(f"the protocol has public folds of {', '.join(protocol.QUOTED)}: got {dataset}.", err=True)
+        typer.echo(
+            f"a data set with public folds must be one of {', '.join(protocol.QUOTED)}: got {dataset}.", err=True
+        )
         raise typer.Exit(2)
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
         typer.echo("this protocol runs folds side by side: use --jobs instead of torchrun.", err=True)

@@ -1,4 +1,4 @@
-"""The verb that prints the paper's tables beside what was rerun."""
+"""The verb that prints the paper's tables beside the reruns."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def table(
     number: Annotated[str, typer.Argument(help="The table's number in the paper, gains, fair, or experiments.")],
     results: Results = Path("results"),
 ) -> None:
-    """Print a table of the paper beside what has been rerun so far.
+    """Print a table of the paper beside the reruns so far.
 
     Example: edgecond table 1
     """
@@ -29,7 +29,7 @@ def table(
     found = entries(int(number), results) if number.isdecimal() else []
     if not found:
         known = f"{', '.join(map(str, tables()))}, gains, fair and experiments"
-        typer.echo(f"the tables that are rerun are {known}: got {number}.", err=True)
+        typer.echo(f"a table must be one of {known}: got {number}.", err=True)
         raise typer.Exit(2)
     rows = []
     for entry in found:
@@ -37,14 +37,14 @@ def table(
         rerun = rerun or ("-" if not entry.folds else "partly")
         epochs = "" if entry.epochs is None else "-".join(map(str, dict.fromkeys(entry.epochs)))
         folds = f"{len(entry.folds)}/{entry.recipe.folds}"
-        cells = [_figure(entry.metric), entry.written(entry.paper), rerun, spread, folds, str(entry.seeds), epochs]
+        cells = [_short(entry.metric), entry.written(entry.paper), rerun, spread, folds, str(entry.seeds), epochs]
         rows.append([entry.recipe.name, *cells, entry.row])
-    print_table(["row", "figure", "paper", "rerun", "±", "folds", "seeds", "epochs", "in the paper"], rows)
-    typer.echo("±: standard deviation over folds; the figure of a fold is the mean over its seeds.")
+    print_table(["row", "metric", "paper", "rerun", "±", "folds", "seeds", "epochs", "in the paper"], rows)
+    typer.echo("±: standard deviation over folds; the metric of a fold is the mean over its seeds.")
 
 
-def _figure(metric: str) -> str:
-    """A figure of the records as the tables call it; how many views it is of stands in the name of the row."""
+def _short(metric: str) -> str:
+    """Return the short name of a metric; the number of views is in the name of the row."""
     return metric.removesuffix("_votes").removesuffix("_scores").replace("accuracy", "acc").replace("_", " ")
 
 
@@ -52,11 +52,13 @@ def _gains(results: Path) -> None:
     from edgecond.paper.tables import gains
 
     rows = [
-        [each.change, _figure(each.metric), each.in_the_paper, *each.told[::-1], str(len(each.folds))]
+        [each.change, _short(each.metric), each.in_the_paper, *each.told[::-1], str(len(each.folds))]
         for each in gains(results)
     ]
-    print_table(["row", "figure", "paper's gain", "gain here", "row's", "plain ECC's", "folds"], rows)
-    typer.echo("Beside the plain ECC, on the folds and seeds that both have; ±: standard error of the gain over folds.")
+    print_table(["row", "metric", "paper's gain", "gain here", "row's", "plain ECC's", "folds"], rows)
+    typer.echo(
+        "Compared with plain ECC on the folds and seeds that both have; ±: standard error of the gain over folds."
+    )
 
 
 def _fair_protocol(results: Path) -> None:
@@ -73,8 +75,8 @@ def _experiments(results: Path) -> None:
 
     found = experiments(results)
     if not found:
-        typer.echo(f"an experiment is what `edgecond reproduce ROW --set NAME=VALUE` records: {results} has none.")
+        typer.echo(f"{results} has no experiments: `edgecond reproduce ROW --set NAME=VALUE` records one.")
         return
     rows = [[each.recipe.name, each.change, each.metric, *each.told, str(len(each.folds))] for each in found]
-    print_table(["row", "change", "figure", "row's", "changed", "difference", "folds"], rows)
+    print_table(["row", "change", "metric", "row's", "changed", "difference", "folds"], rows)
     typer.echo("On the folds and seeds that both have; ±: standard error of the difference over folds.")

@@ -27,6 +27,7 @@ from edgecond.runs.recipe import Recipe, with_epochs, with_settings
 from edgecond.runs.user_data import recipe_for
 
 KEY = "estimator"  # of the block in a model file
+FORMER = {"batch": "batch_size", "rate": "learning_rate", "looks": "views"}  # parameters in the first model files
 FIXED = ("task", "dataset", "options", "input.edges")  # settings that follow from X and y
 
 
@@ -142,8 +143,8 @@ class EdgeCondEstimator(BaseEstimator):
             )
         except DataError as error:
             raise CheckpointError(f"{path} cannot be used by {cls.__name__}: {error}") from error
-        estimator = cls(**about["params"])
-        estimator.history_ = about["history"]
+        estimator = cls(**{FORMER.get(name, name): value for name, value in about["params"].items()})
+        estimator.history_ = run.with_present_names(about["history"])
         estimator._restore_targets(about["targets"], model)
         return estimator._take(reader, model)
 

@@ -20,13 +20,13 @@ from edgecond.report.layout import nearby, spread, undirected
 from edgecond.report.molecules import molecule
 
 LINES = 3_000
-"""Edges of a level that are drawn at most, chosen evenly."""
+"""Largest number of edges of a level that are drawn, chosen evenly."""
 FACES = 5_000
-"""Faces of a mesh that are drawn at most; one with more is drawn as its vertices."""
+"""Largest number of faces of a mesh that are drawn; a mesh with more is drawn as its vertices."""
 VERTICES = 300
-"""Vertices of a graph that are drawn at most: those around the one of the highest degree."""
+"""Largest number of vertices of a graph that are drawn: those around the vertex of the highest degree."""
 NAMED = 60
-"""Vertices at most that bear their labels."""
+"""Largest number of vertices that are drawn with their labels."""
 
 DASHED = {
     "solid": "solid",
@@ -37,7 +37,7 @@ DASHED = {
     "longdashdot": "in long dashes and dots",
 }
 DASHES = tuple(DASHED)
-"""The line of each edge label, by its number; after the last comes the first again."""
+"""The line style of each edge label, by its number; they repeat after the last."""
 COLOURS = (
     "#4e9bd6",
     "#f0883e",
@@ -90,7 +90,7 @@ def cloud(cloud: Cloud) -> Figure:
 
 
 def cloud_levels(levels: Levels) -> list[Panel]:
-    """Points and edges of each level of one cloud's pyramid (Section 3.4)."""
+    """Draw the points and edges of each level of a cloud's pyramid (Section 3.4)."""
     found = []
     for h, level in enumerate(levels.levels):
         points, chosen = level.positions.numpy(), evenly(len(level.positions), POINTS)
@@ -105,7 +105,7 @@ def cloud_levels(levels: Levels) -> list[Panel]:
 
 
 def graph(graphs: Graphs, number: int) -> Figure:
-    """A graph of a dataset as vertices and lines: colour for the vertex label, dashes for the edge label."""
+    """Draw a graph as vertices, coloured by their labels, and lines, dashed by edge label."""
     one = graphs[number]
     kept = nearby(one.n, one.source, one.target, VERTICES)
     place = np.full(one.n, -1)
@@ -124,9 +124,9 @@ def graph(graphs: Graphs, number: int) -> Figure:
 
 
 def graph_levels(pyramid: Pyramid) -> list[Panel]:
-    """The levels of a graph's pyramid, in the places that the vertices of the first have (Section 3.5).
+    """Draw the levels of a graph's pyramid, with the layout of the first level (Section 3.5).
 
-    A vertex of a coarser level stands amid those that pool into it.
+    A vertex of a coarser level is at the mean of the vertices that pool into it.
     """
     first = pyramid.graphs[0]
     at = spread(first.num_vertices, first.source.numpy(), first.target.numpy())
@@ -157,7 +157,7 @@ def _graph_legend(edge_values: Sequence[object]) -> str:
 
 
 def _ends(level: Level) -> tuple[Float[Array, "e 3"], Float[Array, "e 3"]]:
-    """Where the edges of a level begin and end."""
+    """Return the positions of both ends of each edge of a level."""
     source, target, points = level.source.numpy(), level.target.numpy(), level.positions.numpy()
     if level.centroids is not None:
         return points[source], level.centroids.numpy()[target]
@@ -166,7 +166,7 @@ def _ends(level: Level) -> tuple[Float[Array, "e 3"], Float[Array, "e 3"]]:
 
 
 def _points(at: Float[Array, "n 3"], signal: Float[Array, "n d"]) -> dict[str, Any]:
-    """Coloured by the signal, or by the height where that is the same everywhere."""
+    """Draw points, coloured by the signal, or by height where the signal is constant."""
     flat = np.ptp(at[:, 2]) == 0
     by = signal[:, 0] if signal.size and np.ptp(signal) > 0 else at[:, 2]
     colour = {"color": numbers(by), "colorscale": SIGNAL} if np.ptp(by) > 0 else {"color": ACCENT}
@@ -192,7 +192,7 @@ def _faces(mesh: Mesh) -> dict[str, Any]:
 def _lines(
     start: Float[Array, "e c"], end: Float[Array, "e c"], dash: str = "solid", width: float = 1.5
 ) -> dict[str, Any]:
-    """A line for each edge, with a gap after it."""
+    """Draw a line for each edge, with a gap after it."""
     gaps = np.full_like(start, np.nan, dtype=float)
     at = np.stack([start, end, gaps], 1).reshape(-1, start.shape[1])
     return _coordinates(at) | {
@@ -216,20 +216,20 @@ def _vertices(at: Float[Array, "n 2"], labels: Int[Array, " n"], named: Sequence
 
 
 def _coordinates(at: Float[Array, "n c"]) -> dict[str, Any]:
-    """In space, or in the plane if there are two coordinates."""
+    """Return coordinates as a trace: in space, or in the plane if there are two of them."""
     kind = "scatter3d" if at.shape[1] == 3 else "scatter"
     return {"type": kind, **{axis: numbers(column) for axis, column in zip("xyz", at.T, strict=False)}}
 
 
 def _plot(traces: Sequence[dict[str, Any]]) -> Figure:
-    """Without axes, and with equal scales. What has no depth is seen from above, in the plane."""
+    """Plot traces without axes and with equal scales; in the plane, from above, if they have no depth."""
     sides = [_extent(traces, axis) for axis in "xyz"]
     if not sides[2]:
         flat = [{name: part for name, part in trace.items() if name != "z"} | {"type": "scatter"} for trace in traces]
         hidden = {"visible": False, "automargin": False}
         axes = {"xaxis": hidden | {"constrain": "domain"}, "yaxis": hidden | {"scaleanchor": "x"}}
         return {"data": flat, "layout": {**axes, "showlegend": False, "margin": margin(4)}}
-    # All drawings are as large across. Plotly's own choice lets slim ones leave the picture.
+    # All drawings have the same diagonal. With Plotly's own choice, slim ones leave the picture.
     across = float(np.linalg.norm(sides))
     ratio = {axis: round(1.7 * max(side / across, 0.01), 4) for axis, side in zip("xyz", sides, strict=True)}
     scene = {f"{axis}axis": {"visible": False} for axis in "xyz"} | {"aspectmode": "manual", "aspectratio": ratio}
@@ -237,7 +237,7 @@ def _plot(traces: Sequence[dict[str, Any]]) -> Figure:
 
 
 def _extent(traces: Sequence[dict[str, Any]], axis: str) -> float:
-    """Of all traces along an axis; zero where they have none."""
+    """Return the extent of all traces along an axis; zero where they have no such axis."""
     values = [value for trace in traces for value in trace.get(axis, ()) if value is not None]
     return max(values) - min(values) if values else 0.0
 

@@ -1,4 +1,4 @@
-"""Curves, confusion and images as figures that Plotly draws: plain values, without Plotly itself."""
+"""Curves, confusion matrices and images as figures for Plotly: plain values, without Plotly itself."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ import numpy as np
 from jaxtyping import Float, Int
 from numpy import ndarray as Array
 
-Figure = dict[str, Any]  # "data" and "layout", as JSON says them
+Figure = dict[str, Any]  # "data" and "layout", as in JSON
 
 ACCENT = "#3b82c4"
-"""Of what has no colour of its own; it is seen on white and on black."""
+"""Default colour; visible on white and on black."""
 GREY = "#8a8f98"
-"""Of lines."""
+"""Colour of lines."""
 SIGNAL = [[0, "#9aa7bd"], [1, "#e4572e"]]
-"""Colours from the smallest value to the largest; they too are seen on white and on black."""
+"""Colours from the smallest value to the largest; visible on white and on black."""
 POINTS = 2_000
-"""Points that are drawn at most, chosen evenly."""
+"""Largest number of points that are drawn, chosen evenly."""
 COUNTED = 20
-"""Classes at most whose counts fit into the cells of a confusion matrix."""
+"""Largest number of classes whose counts fit into the cells of a confusion matrix."""
 
 
 @dataclass(frozen=True)
 class Panel:
-    """A figure, the sentence that tells what it shows, and its width over its height."""
+    """A figure, a caption, and the ratio of width to height."""
 
     figure: Figure
     caption: str
@@ -37,14 +37,14 @@ class Panel:
 
 @dataclass(frozen=True)
 class Picture:
-    """A drawing that is SVG already, in the colour of the text around it, and the sentence that tells what it shows."""
+    """An SVG drawing in the colour of the text around it, and a caption."""
 
     svg: str
     caption: str
 
 
 def curve(history: Sequence[Mapping[str, float]], name: str) -> Figure:
-    """A figure of every epoch: shares in per cent, and a rate that drops by powers of ten on their scale."""
+    """Draw a metric over the epochs: shares in per cent, learning rates that drop by powers of ten on a log scale."""
     values = [epoch[name] for epoch in history]
     share, steps = name == "accuracy", name == "learning_rate"
     vertical: dict[str, Any] = {"automargin": True, "rangemode": "tozero", "nticks": 6}
@@ -67,7 +67,7 @@ def curve(history: Sequence[Mapping[str, float]], name: str) -> Figure:
 
 
 def confusion(table: Int[Array, "classes classes"], classes: Sequence[str]) -> Figure:
-    """The counts of `evaluation.confusion`; the colour of a cell is its share of the true class."""
+    """Draw a confusion matrix; the colour of a cell is its share of the true class."""
     places, names = list(range(len(classes))), [plain(name) for name in classes]
     cells = {
         "type": "heatmap",
@@ -75,7 +75,7 @@ def confusion(table: Int[Array, "classes classes"], classes: Sequence[str]) -> F
         "customdata": table.tolist(),
         "text": [[str(count or "") for count in row] for row in table.tolist()],
         "texttemplate": "%{text}" if len(classes) <= COUNTED else "",
-        "hovertemplate": "%{y} taken for %{x}: %{customdata}<extra></extra>",
+        "hovertemplate": "%{y} predicted as %{x}: %{customdata}<extra></extra>",
         "colorscale": "Cividis",
         "zmin": 0,
         "zmax": 1,
@@ -88,7 +88,7 @@ def confusion(table: Int[Array, "classes classes"], classes: Sequence[str]) -> F
     return {
         "data": [cells],
         "layout": {
-            "xaxis": axis | {"title": {"text": "taken for"}, "constrain": "domain"},
+            "xaxis": axis | {"title": {"text": "predicted"}, "constrain": "domain"},
             "yaxis": axis | {"title": {"text": "true"}, "autorange": "reversed", "scaleanchor": "x"},
             "margin": margin(8),
         },
@@ -96,7 +96,7 @@ def confusion(table: Int[Array, "classes classes"], classes: Sequence[str]) -> F
 
 
 def scatter(truth: Float[Array, " n"], predicted: Float[Array, " n"], names: Sequence[str]) -> Figure:
-    """What was predicted of each example over what is true, and the line on which the two are the same."""
+    """Draw predictions over the truth, and the line on which the two are equal."""
     chosen = evenly(len(truth), POINTS)
     ends = [float(end) for end in (min(truth.min(), predicted.min()), max(truth.max(), predicted.max()))]
     same = {"type": "scatter", "mode": "lines", "x": ends, "y": ends, "line": {"color": GREY, "dash": "dot"}}
@@ -129,15 +129,15 @@ def images(
     limit: float,
     hover: str,
 ) -> Figure:
-    """Small images side by side, red above zero and blue below; what is not a number stays empty.
+    """Draw small images side by side, positive values in red and negative ones in blue; NaN stays empty.
 
     Args:
         stack: The images.
-        names: What stands above each.
-        horizontal: What the columns stand for.
-        vertical: What the rows stand for, from below.
+        names: Title of each image.
+        horizontal: Coordinate of each column.
+        vertical: Coordinate of each row, from below.
         limit: The value of the darkest red.
-        hover: What is said of a pixel.
+        hover: Template of the text for a pixel.
     """
     columns = math.ceil(math.sqrt(len(stack)))
     rows = math.ceil(len(stack) / columns)
@@ -179,7 +179,7 @@ def images(
 
 
 def matrix(values: Float[Array, "d_out d_in"], limit: float) -> Figure:
-    """A filter as an image, on the scale of `images`."""
+    """Draw a filter as an image, on the scale of `images`."""
     cells = {"type": "heatmap", "z": numbers(values), "coloraxis": "coloraxis"}
     plainly = {"automargin": True, "showgrid": False, "zeroline": False, "nticks": 8}
     return {
@@ -194,24 +194,24 @@ def matrix(values: Float[Array, "d_out d_in"], limit: float) -> Figure:
 
 
 def plain(text: str, most: int = 24) -> str:
-    """Text that Plotly shows as it is, for it takes what stands in angle brackets as HTML; long text is cut."""
+    """Escape text for Plotly, which reads angle brackets as HTML, and cut long text."""
     return html.escape(text if len(text) <= most else f"{text[: most - 1]}…")
 
 
 def numbers(values: Array) -> list[Any]:
-    """Four digits of each number; none where there is no number."""
+    """Round numbers to four digits; none in place of NaN and infinities."""
     if values.ndim > 1:
         return [numbers(row) for row in values]
     return [float(f"{value:.4g}") if math.isfinite(value) else None for value in values.tolist()]
 
 
 def evenly(count: int, most: int) -> Int[Array, " chosen"]:
-    """All of some numbered things, or where there are more than `most` as many of them."""
+    """Return the indices of all items, or of `most` of them, evenly spaced."""
     return np.arange(count) if count <= most else np.linspace(0, count - 1, most).astype(int)
 
 
 def margin(width: int) -> dict[str, int]:
-    """The same on all sides."""
+    """Return the same margin for all sides."""
     return dict.fromkeys("lrtb", width)
 
 

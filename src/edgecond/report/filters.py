@@ -1,4 +1,4 @@
-"""The filters that the first layer has learned, as images: F over offsets (Section 4.4), or for categorical labels."""
+"""Images of the filters of the first layer: F over offsets (Section 4.4), or for categorical labels."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from edgecond.report.figures import images, matrix, numbers, Panel
 from edgecond.runs.model import Model
 
 SHOWN = 16
-"""Pairs of channels that are shown at most: the strongest. The paper shows all 16 of C(16)."""
+"""Largest number of pairs of channels that are shown: the strongest. The paper shows all 16 of C(16)."""
 FINE = 41
-"""Samples along a side of the fine grid: steps of 0.1 where offsets reach from -2 to 2, as in the paper."""
+"""Number of samples along a side of the fine grid: steps of 0.1 for offsets from -2 to 2, as in the paper."""
 
 
 def theta(model: Model, labels: Float[Tensor, "u s"]) -> Float[Array, "u d_out d_in"]:
-    """The filters of the first convolution for some labels."""
+    """Return the filters of the first convolution for some labels."""
     first = next(layer for layer in model.network.modules() if isinstance(layer, ECConv))
     with torch.no_grad():
         return first.filters(labels).view(-1, first.d_out, first.d_in).numpy()
@@ -50,7 +50,7 @@ def panels(model: Model, labels: FilterLabels) -> tuple[str, list[Panel]]:
 
 
 def slice_of(builder: Builder, side: int) -> tuple[Float[Array, " side"], Float[Tensor, "side*side 3"]]:
-    r"""Coordinates along a grid, and the offsets $(\delta_x, \delta_y, 0)$ on it, $\delta_y$ growing row by row."""
+    r"""Return coordinates along a grid, and its offsets $(\delta_x, \delta_y, 0)$, $\delta_y$ growing row by row."""
     resolution, radius = builder.resolutions[0]
     along = np.linspace(-1, 1, side) * reach(resolution, radius)
     y, x = np.meshgrid(along, along, indexing="ij")
@@ -59,12 +59,12 @@ def slice_of(builder: Builder, side: int) -> tuple[Float[Array, " side"], Float[
 
 
 def reach(resolution: float | None, radius: float) -> float:
-    """How far whole steps of the resolution lead within the radius; the radius itself where there are no steps."""
+    """Return the largest multiple of the resolution within the radius; the radius itself without a resolution."""
     return radius if resolution is None else resolution * max(1, math.floor(radius / resolution + 1e-6))
 
 
 def sampled(model: Model, builder: Builder, offsets: Float[Tensor, "u 3"]) -> Float[Array, "u d_out d_in"]:
-    """The filters for some offsets; not a number beyond the radius, and for offsets without a one-hot label."""
+    """Return the filters for some offsets; NaN beyond the radius, and for offsets without a one-hot label."""
     inside = offsets.norm(dim=1) <= builder.resolutions[0][1] * (1 + 1e-5)
     known = None if builder.known is None else builder.known[0]
     if known is not None:
@@ -77,7 +77,7 @@ def sampled(model: Model, builder: Builder, offsets: Float[Tensor, "u 3"]) -> Fl
 
 
 def strongest(filters: Float[Array, "u d_out d_in"]) -> list[tuple[int, int]]:
-    """Pairs of output and input channel with the largest sums of squares, in their order; all where they are few."""
+    """Return the pairs of output and input channel with the largest sums of squares, in order; all if they are few."""
     strength = np.nansum(filters**2, axis=0)
     chosen = np.sort(np.argsort(-strength, axis=None, kind="stable")[:SHOWN])
     return [divmod(int(pair), filters.shape[2]) for pair in chosen]
@@ -88,7 +88,7 @@ def _over_offsets(model: Model, builder: Builder) -> list[Panel]:
     steps = 2 if resolution is None else min(10, round(reach(resolution, radius) / resolution))
     grids = {2 * steps + 1: "in whole steps of the grid", FINE: "in fine steps"}
     if builder.known is not None:
-        grids.pop(FINE)  # F knows no offset between those of a grid
+        grids.pop(FINE)  # one-hot labels exist for the offsets of the grid only
     found = {side: sampled(model, builder, slice_of(builder, side)[1]) for side in grids}
     pairs = strongest(found[max(found)])
     limit = _limit(list(found.values()))
@@ -119,5 +119,5 @@ def _per_label(model: Model, labels: CommonLabels) -> list[Panel]:
 
 
 def _limit(filters: Sequence[Array]) -> float:
-    """The largest absolute value."""
+    """Return the largest absolute value."""
     return max(float(np.nanmax(np.abs(part))) for part in filters) or 1.0

@@ -1,4 +1,4 @@
-"""Molecules as chemists draw them: RDKit's drawing in colours that are seen on white and on black."""
+"""Structural formulas: RDKit's drawings in colours that are visible on white and on black."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from edgecond.data.formats.smiles import parse
 
 WIDTH, HEIGHT = 300, 225
-"""Units of the drawing; a page shows it as wide as there is room."""
+"""Size of the drawing in its own units; a page scales it."""
 COLOURS = {
     7: "#3b82c4",
     8: "#d9534f",
@@ -16,11 +16,11 @@ COLOURS = {
     16: "#9a8412",
     **dict.fromkeys((9, 17, 35, 53), "#2f9a5a"),
 }
-"""Of nitrogen, oxygen, phosphorus, sulphur and halogens; all else has the colour of the text around it."""
+"""Colours of nitrogen, oxygen, phosphorus, sulphur and halogens; the rest has the colour of the text around it."""
 
 
 def molecule(smiles: str) -> str:
-    """The drawing of a molecule as SVG that stands in a page."""
+    """Return the drawing of a molecule as SVG for a page."""
     from rdkit.Chem.Draw.rdMolDraw2D import MolDraw2DSVG, PrepareMolForDrawing
 
     canvas = MolDraw2DSVG(WIDTH, HEIGHT)
@@ -35,5 +35,5 @@ def molecule(smiles: str) -> str:
 
 
 def _shares(colour: str) -> tuple[float, ...]:
-    """Red, green and blue from 0 to 1."""
+    """Return red, green and blue from 0 to 1."""
     return tuple(int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5))

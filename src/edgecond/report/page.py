@@ -1,4 +1,4 @@
-"""The page itself: sections, tables and figures as HTML that needs nothing but a browser."""
+"""The HTML of a report: sections, tables and figures in one file that needs only a browser."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from edgecond.report.figures import Panel, Picture
 
 
 class ReportError(EdgecondError):
-    """A report that cannot be written."""
+    """A report cannot be written."""
 
 
 def page(title: str, lead: str, sections: Iterable[str]) -> str:
-    """All of it, with Plotly's script inside."""
+    """Return the whole page, with Plotly's script in it."""
     template = Template(files("edgecond.report").joinpath("page.html").read_text("utf-8"))
     body = "\n".join(sections)
     return template.substitute(title=html.escape(title), lead=html.escape(lead), body=body, plotly=plotly_script())
 
 
 def plotly_script() -> str:
-    """Plotly's JavaScript, as its Python package brings it."""
+    """Return Plotly's JavaScript, which is part of its Python package."""
     try:
         from plotly.offline import get_plotlyjs
     except ImportError:
@@ -35,22 +35,22 @@ def plotly_script() -> str:
 
 
 def section(title: str, lead: str, *parts: str) -> str:
-    """A heading, a sentence or two, and what follows, which is HTML already."""
+    """Return a section: a heading, a sentence or two, and parts that are HTML already."""
     return f"<section>\n<h2>{html.escape(title)}</h2>\n<p>{html.escape(lead)}</p>\n{''.join(parts)}</section>"
 
 
 def cards(facts: Iterable[tuple[str, str]]) -> str:
-    """Figures to see first, each with its name."""
+    """Return a few facts to see first, each with its name."""
     return f'<dl class="cards">{_terms(facts)}</dl>\n'
 
 
 def facts(named: Iterable[tuple[str, str]]) -> str:
-    """Names, and what they stand for."""
+    """Return names and their values as a list."""
     return f'<dl class="facts">{_terms(named)}</dl>\n'
 
 
 def table(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table whose first column names its rows."""
+    """Return a table whose first column names its rows."""
     head = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in headers)
     lines = [
         f'<tr><th scope="row">{html.escape(first)}</th>{"".join(f"<td>{html.escape(cell)}</td>" for cell in rest)}</tr>'
@@ -61,13 +61,13 @@ def table(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def figures(panels: Iterable[Panel | Picture], *, wide: bool = False) -> str:
-    """Figures beside each other where there is room, each with the sentence that tells what it shows."""
+    """Return figures side by side where there is room, each with its caption."""
     shown = "\n".join(map(_figure, panels))
     return f'<div class="{"wide" if wide else "panels"}">\n{shown}\n</div>\n'
 
 
 def _figure(panel: Panel | Picture) -> str:
-    """The sentence is both caption and alternative text: it is read aloud once."""
+    """Return a figure; its caption is the alternative text too, and read aloud once."""
     caption = html.escape(panel.caption)
     if isinstance(panel, Picture):
         return (

@@ -262,7 +262,8 @@ def _restored(tensors: dict[str, Tensor], content: Any) -> Model:
     kind, task = kind_for(recipe), tasks.find(recipe.task)
     task.check_network(recipe.network)
     if len(about.classes) != recipe.network.classes:
-        raise ValueError(f"the network has {recipe.network.classes} outputs, and {len(about.classes)} have a name.")
+        outputs = recipe.network.classes or "no"
+        raise ValueError(f"the network has {outputs} outputs, and {len(about.classes)} have a name.")
     _check_finite(tensors)
     weights = {name.removeprefix("network."): t for name, t in tensors.items() if name.startswith("network.")}
     network = _with_weights(recipe, about.widths, weights)

@@ -57,8 +57,12 @@ def predictions(
         report: Called with a sentence about what cannot be read.
         progress: Called with the number of examples done and, where it is known, of all.
     """
-    model = model.transient()
-    count = model.kind.views_to_predict(sample_settings(model.recipe)) if views is None else views
+    model, settings = model.transient(), sample_settings(model.recipe)
+    count, most = model.kind.views_to_predict(settings) if views is None else views, model.kind.most_views(settings)
+    if most is not None and count > most:
+        raise DataError(
+            f"{model.recipe.name} has at most {most} views of an example: got {count}. Ask for fewer views."
+        )
     total: list[int] = []
     done, unreadable = 0, 0
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from edgecond.data.kinds import LabelledExamples, ReadOptions, Split
+from edgecond.data.kinds import kind_of_path, LabelledExamples, ReadOptions, Split
 from edgecond.errors import DataError
 from edgecond.files import write_atomic
 from edgecond.runs.model import kind_for, Model, shown
@@ -77,7 +77,8 @@ class Source:
                 "that can be read."
             )
         for name, value in content.items():
-            if not isinstance(value, _TYPES[name]):
+            texts = value if isinstance(value, list) else ()
+            if not isinstance(value, _TYPES[name]) or not all(isinstance(text, str) for text in texts):
                 raise DataError(f"{file} must have {name} as `edgecond train` wrote it: got {value!r}.")
         split = {name: content[name] for name in ("folds", "fold", "seed", "scaffold") if name in content}
         options = {
@@ -106,14 +107,18 @@ def read_test_set(run: Path, model: Model, *, moved: Path | None = None, fold: i
             "new place with --data."
         )
     split = source.split if fold is None else replace(source.split, fold=fold)
-    dataset = replace(source, path=path, split=split).read()
     trained = _summary(model.recipe, model.classes)
-    if (found := _summary(dataset.recipe, dataset.test.classes)) != trained:
-        raise DataError(
-            f"{path} must hold the data that {run} was trained on, {trained}: it holds {found}. "
-            "Name their place with --data."
-        )
-    return dataset.test
+    if (kind := kind_of_path(path, source.options)) == model.kind:
+        dataset = replace(source, path=path, split=split).read()
+        found = _summary(dataset.recipe, dataset.test.classes)
+        if found == trained:
+            return dataset.test
+    else:
+        found = kind.name  # which may not take the options of the run
+    raise DataError(
+        f"{path} must hold the data that {run} was trained on, {trained}: it holds {found}. "
+        "Name their place with --data."
+    )
 
 
 def _summary(recipe: Recipe, classes: tuple[str, ...]) -> str:

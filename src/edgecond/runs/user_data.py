@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from edgecond.data.kinds import Kind, kind_of_path, LabelledExamples, ReadOptions, Split, UserData
+from edgecond.data.kinds import check_options, Kind, kind_of_path, LabelledExamples, ReadOptions, Split, UserData
 from edgecond.errors import DataError
 from edgecond.nn import tasks
 from edgecond.nn.tasks import Task
@@ -57,6 +57,7 @@ def read_split(
 ) -> Dataset:
     """Read user data by given options and split; see `read`."""
     kind = kind_of_path(path, options)
+    check_options(kind, path, options)
     data = kind.read(path, options)
     task = _task(data, path)
     try:

@@ -37,6 +37,7 @@ __all__ = [
     "Rows",
     "Split",
     "UserData",
+    "check_options",
     "check_rows",
     "kind_of",
     "kind_of_path",
@@ -68,7 +69,7 @@ def kind_of(dataset: str, edges: str | None) -> Kind:
 
 
 def kind_of_path(path: Path, options: ReadOptions) -> Kind:
-    """Return the kind of data that a path holds, and check that it takes the options that are given."""
+    """Return the kind of data that a path holds."""
     if not path.exists():
         raise DataError(f"{path} must be a folder, or a .csv, .zip or .safetensors file: it does not exist.")
     kind = next((kind for kind in KINDS.values() if kind.holds(path, options)), None)
@@ -77,11 +78,15 @@ def kind_of_path(path: Path, options: ReadOptions) -> Kind:
             f"{path} must be a folder, or a .csv, .zip or .safetensors file: it is none of them. Save a table as CSV, "
             "and put clouds or meshes into a folder with a sub-folder per class."
         )
+    return kind
+
+
+def check_options(kind: Kind, path: Path, options: ReadOptions) -> None:
+    """Raise a `DataError` if options are given that a kind of data does not take."""
     for name in options.given():
         if name not in kind.options:
             others = " and ".join(other.name for other in KINDS.values() if name in other.options)
             raise DataError(f"--{name} is an option for {others}: {path} holds {kind.name}. Leave it out.")
-    return kind
 
 
 def listed(X: Any) -> Rows:
@@ -116,7 +121,7 @@ def kind_of_rows(rows: Rows) -> Kind:
 def check_rows(rows: Rows, kind: Kind, because: str = "the model was trained on") -> None:
     """Raise a `ValueError` if some row is not of a kind."""
     for number, row in enumerate(rows):
-        if (found := _kind_of_row(row, number)) is not kind:
+        if (found := _kind_of_row(row, number)) != kind:
             raise ValueError(
                 f"all rows of X must be {kind.name}, as {because} {kind.name}: row {number} is one of the {found.name}."
             )

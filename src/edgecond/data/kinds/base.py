@@ -204,6 +204,13 @@ class Kind(ABC):
     averages_views: ClassVar[bool] = True
     writes_points: ClassVar[bool] = False
 
+    def __eq__(self, other: object) -> bool:
+        """Return whether another kind is the same, which it is after pickling too."""
+        return type(self) is type(other)
+
+    def __hash__(self) -> int:
+        return hash(type(self))
+
     # User data
 
     @abstractmethod

@@ -96,7 +96,10 @@ class Regression(Task):
                 caption = f"{name}, predictions over the truth: root mean squared error {numbers[0]}."
                 plots.append(Scatter(truth[known], predicted[known], None if self.per_vertex else known, caption))
         table = Table(("Target", *self.metrics.values(), "Count"), tuple(rows))
-        lead = "The metrics of each target, and its number of known values in the test set."
+        lead = (
+            "The metrics of each target, and its number of known values in the test set. On the dotted line of a plot, "
+            "predictions equal the truth."
+        )
         return [Finding("Targets", lead, (table, *plots)), *self._errors(names, y, outputs)]
 
     def _errors(self, names: Sequence[str], y: Outputs, outputs: Outputs) -> list[Finding]:
@@ -111,7 +114,7 @@ class Regression(Task):
             if errors[number, target] > 0
         )
         if not examples:
-            return []
+            return [Finding("Errors", "There are none.")]
         lead = "The largest errors, relative to the standard deviation of their target."
         return [Finding("Errors", lead, (Gallery(examples),))]
 

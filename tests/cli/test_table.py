@@ -1,0 +1,43 @@
+"""The verb `table`."""
+
+import re
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from edgecond.cli import app
+
+run = CliRunner().invoke
+
+
+@pytest.fixture(autouse=True)
+def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def test_a_table_has_the_numbers_of_the_paper_and_marks_what_is_missing():
+    """Table 1: weighted F1 of 78.4 for ECC on Sydney, over four folds."""
+    assert re.search(r"sydney/ecc +f1 +78\.4 +- +0/4", run(app, ["table", "1"]).output)
+
+
+def test_gains_are_beside_those_of_the_paper_and_missing_ones_are_marked():
+    """Table 4: without edge labels NCI1 loses 83.80 - 76.82 points."""
+    assert re.search(r"nci1/no-labels +acc +-7\.0 +- +- +- +0\n", run(app, ["table", "gains"]).output)
+
+
+def test_without_experiments_the_command_that_records_one_is_named():
+    result = run(app, ["table", "experiments"])
+
+    assert "no experiments" in result.output
+    assert "edgecond reproduce" in result.output
+
+
+@pytest.mark.parametrize("number", ["3", "x"])
+def test_an_unknown_table_is_an_error(number: str):
+    """Table 3 counts the graphs of the data sets, and has no results."""
+    result = run(app, ["table", number])
+
+    assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
+    assert "1, 2, 4, 5, 6, 7, 8, 9, gains, fair and experiments" in result.stderr
+    assert f"got {number}." in result.stderr

@@ -5,7 +5,7 @@ import pytest
 from edgecond.errors import RecipeError
 from edgecond.nn.optimizers import AdamW, SGD
 from edgecond.nn.schedules import Cosine, Steps
-from edgecond.runs.recipe import find, spelled, with_epochs, with_settings
+from edgecond.runs.recipe import find, format_settings, with_epochs, with_settings
 from edgecond.runs.train import Train
 
 ROW = find("nci1/ecc")  # 50 epochs, learning rate 0.1, drops after 25, 35 and 45
@@ -62,7 +62,7 @@ def test_how_a_recipe_is_trained_is_described_in_one_line():
 
 
 def test_only_the_settings_in_force_are_shown():
-    shown = spelled(with_settings(ROW, {"train.optimizer": "adamw"}))
+    shown = format_settings(with_settings(ROW, {"train.optimizer": "adamw"}))
 
     assert shown["train.betas"] == "[0.9, 0.999]"
     assert "train.momentum" not in shown

@@ -287,7 +287,7 @@ def test_data_that_were_moved_are_asked_for_and_can_be_named(clouds: Path, tmp_p
 
 def test_a_run_keeps_every_option_that_its_data_were_read_with(tmp_path: Path):
     """All fields of `ReadOptions` and `Split` go into the file and come back."""
-    options = ReadOptions("S", ("logS", "y"), "family", "label", True, {"x": "relative_x"}, "y")
+    options = ReadOptions("S", ("logS", "y"), "family", "label", True, {"x": "relative_x"}, "y", True)
     source = Source(tmp_path, options, Split(7, 3, 11, True))
     assert set(options.given()) == {field.name for field in fields(ReadOptions)}
 

@@ -23,6 +23,9 @@ def train(
     ],
     smiles: Annotated[str | None, typer.Option(help="Column of the SMILES in a CSV.")] = None,
     target: Annotated[list[str] | None, typer.Option(help="Column to predict; may be repeated.")] = None,
+    numbers: Annotated[
+        bool, typer.Option("--numbers", help="Predict targets as numbers, even where they are few and whole.")
+    ] = False,
     meshes: Annotated[
         bool, typer.Option("--meshes", help="Read meshes as graphs along their edges instead of sampling points.")
     ] = False,
@@ -83,7 +86,14 @@ def train(
             typer.echo("\n".join(training_notes(recipe)))
         elif Path(data).exists():
             read_options = ReadOptions(
-                smiles, tuple(target or ()), group, vertices, meshes, parse_columns(columns) if columns else {}, up
+                smiles,
+                tuple(target or ()),
+                group,
+                vertices,
+                meshes,
+                parse_columns(columns) if columns else {},
+                up,
+                numbers,
             )
             source = Source(Path(data), read_options, Split(folds, fold, seed, scaffold))
             dataset = source.read(epochs=epochs, settings=changes)

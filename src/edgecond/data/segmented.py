@@ -74,6 +74,7 @@ def read(
     path: Path,
     column: str,
     *,
+    numbers: bool = False,
     columns: Mapping[str, str] | None = None,
     up: str = "z",
     progress: Progress | None = None,
@@ -86,6 +87,7 @@ def read(
         path: The folder.
         column: Column with the target of each point. Whole numbers are classes, negative or NaN where unknown, as in
             `classification` of LAS files; if a number has a fraction, all are numbers to predict, NaN where unknown.
+        numbers: Whether targets are numbers to predict, even if all are whole.
         columns: See `folder.read`.
         up: See `folder.read`.
         progress: Called with the number of files that have been read and their total.
@@ -109,7 +111,8 @@ def read(
             f"{path} must hold a file that can be read: none of its {len(files)} files can. "
             f"The first reason: {surveyed.skipped[0][1]}"
         )
-    has_classes, values = surveyed.targets.whole, tuple(sorted(surveyed.targets.classes))
+    has_classes = surveyed.targets.whole and not numbers
+    values = tuple(sorted(surveyed.targets.classes))
     if has_classes and max(values, default=0) > MOST_NUMBER:
         raise DataError(f"the classes in the column {column!r} must be at most {MOST_NUMBER}: found {max(values)}.")
     if has_classes and not 2 <= len(values) <= MOST_CLASSES:

@@ -24,6 +24,7 @@ _TYPES: dict[str, type | tuple[type, ...]] = {
     "vertices": (str, type(None)),
     "columns": dict,
     "up": str,
+    "numbers": bool,
     "scaffold": bool,
     "group": (str, type(None)),
     "folds": int,
@@ -55,6 +56,7 @@ class Source:
             "vertices": options.vertices,
             "columns": dict(options.columns),
             "up": options.up,
+            "numbers": options.numbers,
             "scaffold": split.scaffold,
             "group": options.group,
             "folds": split.folds,
@@ -83,7 +85,7 @@ class Source:
         split = {name: content[name] for name in ("folds", "fold", "seed", "scaffold") if name in content}
         options = {
             name: content[name]
-            for name in ("smiles", "meshes", "vertices", "group", "columns", "up")
+            for name in ("smiles", "meshes", "vertices", "group", "columns", "up", "numbers")
             if name in content
         }
         target = tuple(content.get("target") or ())

@@ -105,11 +105,10 @@ def test_the_fields_decide_on_classes_or_numbers(texts: list[str], values: list[
     assert names == classes
 
 
-def test_the_task_can_be_given():
-    rings = ["1", "2", "2"]
+def test_few_whole_numbers_are_numbers_where_those_are_asked_for():
+    values, classes = interpret("rings", ["1", "2", "2"], range(3), numbers=True)
 
-    assert interpret("rings", rings, range(3), task="regression")[0].tolist() == [1, 2, 2]
-    assert interpret("dose", ["0.5", "2"], range(2), task="classification")[1] == ("0.5", "2.0")
+    assert (values.tolist(), classes) == ([1, 2, 2], ())
 
 
 def test_numbers_may_have_decimal_commas_beside_semicolons(tmp_path: Path):
@@ -120,20 +119,20 @@ def test_numbers_may_have_decimal_commas_beside_semicolons(tmp_path: Path):
 
 
 def test_what_cannot_be_predicted_is_reported():
-    for texts, task, sentence in (
-        (["", "NA"], None, "c must hold values to predict: all of its 2 fields are blank."),
+    for texts, numbers, sentence in (
+        (["", "NA"], False, "c must hold values to predict: all of its 2 fields are blank."),
         (
             ["1.5", "<5"],
-            None,
+            False,
             "c must hold either numbers or names of classes: found '<5' in row 3. Blank it, or write a number.",
         ),
-        (["a", "b"], "regression", "c must hold numbers: found 'a' in row 2. Blank it, or write a number."),
-        (["1", "inf"], None, "c must hold finite numbers: found inf in row 3."),
+        (["a", "b"], True, "c must hold numbers: found 'a' in row 2. Blank it, or write a number."),
+        (["1", "inf"], False, "c must hold finite numbers: found inf in row 3."),
         (
             [f"id{row}" for row in range(101)],
-            None,
+            False,
             "c must hold at most 100 classes: found 101. Choose another column to predict.",
         ),
     ):
         with refused(sentence, DataError):
-            interpret("c", texts, range(2, 2 + len(texts)), task=task)  # type: ignore[arg-type]
+            interpret("c", texts, range(2, 2 + len(texts)), numbers=numbers)

@@ -275,7 +275,7 @@ def test_a_table_has_molecules_targets_and_rows(tmp_path: Path):
 
     assert (len(own), own.graphs.name, own.smiles, own.rows.tolist()) == (3, "own", ("CCO", "O", "N"), [2, 5, 7])
     np.testing.assert_array_equal(own.targets, [[1.5, 1, 2], [np.nan, 0, 1], [-2, np.nan, 0]])
-    assert own.tasks == ("regression", "classification", "classification")
+    assert [bool(names) for names in own.classes] == [False, True, True]
     assert own.classes == ((), ("0", "1"), ("foul", "none", "sweet"))
     assert own.skipped == [
         (3, "the SMILES is empty."),
@@ -286,16 +286,16 @@ def test_a_table_has_molecules_targets_and_rows(tmp_path: Path):
 def test_a_table_of_new_molecules_needs_no_targets(tmp_path: Path):
     new = read(write(tmp_path, "canonical_smiles\nC\n[Na+].[Cl-]\n"), target=(), largest=True)
 
-    assert (new.targets.shape, new.tasks, new.graphs.sizes.tolist()) == ((2, 0), (), [1, 1])
+    assert (new.targets.shape, new.classes, new.graphs.sizes.tolist()) == ((2, 0), (), [1, 1])
 
 
-def test_the_task_can_be_given(tmp_path: Path):
+def test_whole_numbers_can_be_numbers_to_predict(tmp_path: Path):
     """A number of rings may be a class or a real number: the user decides."""
     path = write(tmp_path, "smiles,rings\nC1CC1,1\nC12CC1C2,2\n")
 
-    counted, classified = read(path, target="rings", task="regression"), read(path, target="rings")
+    counted, classified = read(path, target="rings", numbers=True), read(path, target="rings")
 
-    assert (counted.tasks, counted.targets.tolist()) == (("regression",), [[1], [2]])
+    assert (counted.classes, counted.targets.tolist()) == (((),), [[1], [2]])
     assert (classified.classes, classified.targets.tolist()) == ((("1", "2"),), [[0], [1]])
     assert counted.graphs.digest != classified.graphs.digest
 
@@ -336,7 +336,7 @@ def test_esol_agrees_with_the_graphs_of_pytorch_geometric(real: Callable[[str], 
     """Another program's atoms and bonds: elements, neighbours, charges, hydrogens, rings and orders."""
     esol = whole(real("moleculenet/delaney-processed.csv"))
 
-    assert (len(esol), esol.skipped, esol.tasks) == (1128, [], ("regression",))
+    assert (len(esol), esol.skipped, esol.classes) == (1128, [], ((),))
     for index in range(0, 1128, 7):
         ours, theirs = esol.graphs.take([index]), from_smiles(esol.smiles[index])
         for (element, true), row in zip(atoms(ours), theirs.x.tolist(), strict=True):
@@ -386,7 +386,7 @@ def test_tox21_has_twelve_targets_with_blanks_and_eight_impossible_aluminiums(re
     tox21 = whole(path)
 
     assert tox21.targets.shape == (7823, 12)
-    assert set(tox21.tasks) == {"classification"}
+    assert all(tox21.classes)
     assert all("[AlH3]" in lines[row - 1] for row, _ in tox21.skipped)
     assert not any("[AlH3]" in lines[row - 1] for row in tox21.rows)
     fields = [lines[row - 1].split(",")[:12] for row in tox21.rows]

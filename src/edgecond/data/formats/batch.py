@@ -29,7 +29,6 @@ from numpy import ndarray as Array
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 
-from edgecond.data.formats.columns import Task
 from edgecond.data.graphs import Graphs
 from edgecond.errors import DataError, listed
 from edgecond.files import digest, reading, sha256
@@ -59,11 +58,6 @@ class Batched:
     vertex_ys: Int[Array, " n"] | Float[Array, "n t"] | None = None
     vertex_names: tuple[str, ...] = ()
     vertices_have_classes: bool = True
-
-    @property
-    def tasks(self) -> tuple[Task, ...]:
-        """Task of each target: classification or regression."""
-        return tuple("classification" if names else "regression" for names in self.classes)
 
     def without_class(self, index: int) -> str:
         """Return the error message for a graph without a class."""

@@ -8,7 +8,6 @@ import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 from jaxtyping import Float
@@ -16,8 +15,6 @@ from numpy import ndarray as Array
 
 from edgecond.data.archives import decompressed
 from edgecond.errors import DataError, did_you_mean
-
-Task = Literal["classification", "regression"]
 
 BLANKS = frozenset({"", "na", "n/a", "#n/a", "<na>", "nan", "null"})  # not "none", which may be the name of a class
 MOST_CLASSES = 10  # a column with more distinct whole numbers is a regression target
@@ -178,19 +175,19 @@ def number(text: str, *, comma: bool = False) -> float | None:
 
 
 def interpret(
-    where: str, texts: Sequence[str], rows: Sequence[int], *, task: Task | None = None, comma: bool = False
+    where: str, texts: Sequence[str], rows: Sequence[int], *, numbers: bool = False, comma: bool = False
 ) -> tuple[Float[Array, " n"], tuple[str, ...]]:
     """Interpret a column as a target: return its values, NaN where blank, and its classes, none for regression.
 
-    Unless `task` is given, the fields decide. Zeros and ones are the classes 0 and 1; at most `MOST_CLASSES` distinct
-    whole numbers are classes, and so are at most `MOST_NAMES` distinct texts. Other numbers are regression targets. The
-    value of a class is its index among the sorted classes.
+    The fields decide, unless `numbers` are asked for. Zeros and ones are the classes 0 and 1; at most `MOST_CLASSES`
+    distinct whole numbers are classes, and so are at most `MOST_NAMES` distinct texts. Other numbers are regression
+    targets. The value of a class is its index among the sorted classes.
 
     Args:
         where: Description of the column for messages.
         texts: Fields of the column.
         rows: Number of the row of each field.
-        task: Task that the column is for.
+        numbers: Whether the column holds numbers to predict, even if they are few and whole.
         comma: Whether numbers may be written 3,14.
     """
     filled = [index for index, text in enumerate(texts) if not is_blank(text)]
@@ -198,8 +195,8 @@ def interpret(
     words = [index for index, value in zip(filled, parsed, strict=True) if value is None]
     if not filled:
         raise DataError(f"{where} must hold values to predict: all of its {len(texts)} fields are blank.")
-    if words and (task == "regression" or len(words) < len(filled)):
-        must = "numbers" if task == "regression" else "either numbers or names of classes"
+    if words and (numbers or len(words) < len(filled)):
+        must = "numbers" if numbers else "either numbers or names of classes"
         raise DataError(
             f"{where} must hold {must}: found {texts[words[0]][:60]!r} in row {rows[words[0]]}. "
             "Blank it, or write a number."
@@ -219,7 +216,7 @@ def interpret(
         if np.isin(kinds, (0, 1)).all():
             kinds = np.array([0.0, 1.0])
         whole = bool((kinds == np.round(kinds)).all())
-        if task == "regression" or (task is None and not (whole and len(kinds) <= MOST_CLASSES)):
+        if numbers or not (whole and len(kinds) <= MOST_CLASSES):
             return values, ()
         names = [f"{kind:.0f}" if whole else str(kind) for kind in kinds.tolist()]
         values[filled] = np.searchsorted(kinds, values[filled])

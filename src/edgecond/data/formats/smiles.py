@@ -25,7 +25,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from numpy import ndarray as Array
 
-from edgecond.data.formats.columns import form_of, interpret, read_csv, records, Table, Task
+from edgecond.data.formats.columns import form_of, interpret, read_csv, records, Table
 from edgecond.data.graphs import Graphs
 from edgecond.errors import DataError, listed
 from edgecond.files import digest, sha256
@@ -95,11 +95,6 @@ class Molecules:
     def __len__(self) -> int:
         return len(self.smiles)
 
-    @property
-    def tasks(self) -> tuple[Task, ...]:
-        """Task of each target: classification or regression."""
-        return tuple("classification" if names else "regression" for names in self.classes)
-
     def without_class(self, index: int) -> str:
         """Return the error message for a molecule without a class."""
         return (
@@ -113,7 +108,7 @@ def read(
     *,
     smiles: str | None = None,
     target: str | Sequence[str] | None = None,
-    task: Task | None = None,
+    numbers: bool = False,
     largest: bool = False,
     group: str | None = None,
 ) -> Molecules:
@@ -123,7 +118,7 @@ def read(
         path: A table that `read_csv` reads.
         smiles: Column of SMILES; one of `COLUMNS` by default.
         target: Columns to predict; `()` for a table of new molecules.
-        task: Task of all targets; by default `interpret` derives it from the fields of each.
+        numbers: Whether all targets are numbers, even if they are few and whole; see `interpret`.
         largest: Keep only the largest component of a molecule, without salts and solvents.
         group: Column with the group of each molecule, such as a laboratory or a batch.
     """
@@ -152,7 +147,7 @@ def read(
     for t, (name, fields) in enumerate(zip(names, columns, strict=True)):
         where = f"{table.path}, column {name!r}"
         chosen = [fields[index] for index in kept]
-        targets[:, t], class_names = interpret(where, chosen, rows.tolist(), task=task, comma=table.comma)
+        targets[:, t], class_names = interpret(where, chosen, rows.tolist(), numbers=numbers, comma=table.comma)
         classes.append(class_names)
     parts = {"targets": targets.astype("<f8").tobytes(), "names": repr((names, classes)).encode()}
     total = digest({"graphs": graphs.digest, **{part: sha256(data) for part, data in parts.items()}})

@@ -61,6 +61,7 @@ class ReadOptions:
         target: Columns to predict.
         group: Column of a table whose equal values stay in one part of a split.
         vertices: Column of the targets of points or vertices, if those are to be predicted.
+        numbers: Whether targets are numbers to predict, even if they are few and whole.
         meshes: Whether meshes are graphs along their edges, instead of clouds of sampled points.
         columns: The file's column for x, y, z or a column of the signal, by our name.
         up: The axis that points up.
@@ -73,6 +74,7 @@ class ReadOptions:
     meshes: bool = False
     columns: Mapping[str, str] = field(default_factory=dict)
     up: str = "z"
+    numbers: bool = False
 
     def given(self) -> list[str]:
         """Return the names of the options that differ from their defaults."""

@@ -40,7 +40,7 @@ class Clouds(Kind):
     name: ClassVar[str] = "clouds"
     unit: ClassVar[str] = "point"
     base: ClassVar[str] = "modelnet10/ecc"
-    options: ClassVar[frozenset[str]] = frozenset({"vertices", "columns", "up"})
+    options: ClassVar[frozenset[str]] = frozenset({"vertices", "numbers", "columns", "up"})
     place: ClassVar[tuple[str, ...]] = ("file",)
     writes_points: ClassVar[bool] = True
     from_meshes: ClassVar[bool] = False
@@ -66,7 +66,8 @@ class Clouds(Kind):
 
     def _read_points(self, path: Path, column: str, options: ReadOptions) -> UserData:
         """Read clouds whose points have targets."""
-        contents = segmented.read(path, column, columns=options.columns or None, up=options.up)
+        columns = options.columns or None
+        contents = segmented.read(path, column, numbers=options.numbers, columns=columns, up=options.up)
         examples = contents.examples
         number = len(examples.classes)
         summary = f"in {number} classes: {class_counts(examples)}" if contents.has_classes else number_range(examples)

@@ -25,7 +25,7 @@ class Molecules(GeneralGraphs):
 
     name: ClassVar[str] = "molecules"
     unit: ClassVar[str] = "atom"
-    options: ClassVar[frozenset[str]] = frozenset({"smiles", "target", "group"})
+    options: ClassVar[frozenset[str]] = frozenset({"smiles", "target", "group", "numbers"})
     place: ClassVar[tuple[str, ...]] = ("file", "row", "smiles")
     standardises: ClassVar[bool] = False  # all attributes are zeros and ones
 
@@ -33,7 +33,13 @@ class Molecules(GeneralGraphs):
         return path.is_file() and path.name.lower().endswith((".csv", ".tsv", ".gz"))
 
     def read(self, path: Path, options: ReadOptions) -> UserData:
-        table = smiles.read(path, smiles=options.smiles, target=list(options.target) or None, group=options.group)
+        table = smiles.read(
+            path,
+            smiles=options.smiles,
+            target=list(options.target) or None,
+            group=options.group,
+            numbers=options.numbers,
+        )
         examples = replace(examples_of(table, str(path)), smiles=table.smiles)
         notes = (
             f"{len(table)} molecules; {len(table.skipped)} rows skipped",

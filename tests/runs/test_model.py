@@ -132,3 +132,29 @@ def test_a_graph_has_no_more_views_than_sparsifications(graphs):
     model, examples = graphs
     with mentions("5 in nci1/ecc", "got 6", "fewer views", kind=DataError):
         model.outputs_per_view(examples, views=6)
+
+
+def test_rows_in_memory_are_predicted_as_the_same_examples():
+    """Clouds have one view by default."""
+    train, test = datasets.load("synthetic", train=6, test=6, points=50)
+    model = Model.new(find("synthetic/ecc"), train, 0)
+    arrays = [torch.cat([cloud.positions, cloud.signal], dim=1).numpy() for cloud in test.clouds]
+
+    np.testing.assert_array_equal(model.predict(arrays), model.outputs(test, 1))
+    np.testing.assert_array_equal(model.predict(list(test.clouds), views=2), model.outputs(test, 2))
+
+
+@pytest.mark.parametrize(
+    ("X", "facts"),
+    [
+        (["CCO"], ["clouds", "row 0", "molecules"]),
+        ([], ["empty"]),
+        (np.zeros((5, 4)), ["row 0", "shape (4,)"]),
+        ([np.ones((5, 3))], ["row 0", "4 columns", "3"]),
+    ],
+)
+def test_rows_unlike_those_of_the_training_set_are_errors(X, facts):
+    train, _ = datasets.load("synthetic", train=6, test=6, points=50)
+
+    with mentions(*facts):
+        Model.new(find("synthetic/ecc"), train, 0).predict(X)

@@ -1,4 +1,4 @@
-"""The tests mirror the source, and the package has few enough names to be read with `ls` (DESIGN.md)."""
+"""The tests mirror the source, and the package has few enough names to be read with `ls` ."""
 
 from __future__ import annotations
 
@@ -11,19 +11,21 @@ BENCHMARKS = TESTS.parent / "benchmarks"
 
 TESTED_ELSEWHERE = {  # modules, and packages whose modules are tested together
     "__main__.py": "test_startup.py runs `python -m edgecond`",
-    "cli": "cli/test_init.py runs every command",
-    "errors.py": "the examples of its docstrings, and the tests of errors everywhere",
-    "estimator/targets.py": "estimator/test_init.py and test_answers.py fit estimators to all kinds of targets",
-    "nn/convolution/reduce.py": "nn/convolution tests every aggregation with every algorithm",
+    "data/kinds/base.py": "an interface: every kind is tested",
+    "data/kinds/pictures.py": "values: report/test_drawings.py draws them",
+    "data/preparation/base.py": "an interface: every preparation is tested",
+    "nn/convolution/aggregation": "nn/convolution tests every aggregation with every algorithm",
+    "nn/convolution/algorithm.py": "an interface: every algorithm is tested",
+    "nn/convolution/diagonal.py": "nn/layers tests diagonal filters",
     "nn/kernels": "nn/kernels/test_init.py compares the backends with each other",
-    "report/contents.py": "report/test_init.py reads whole reports",
-    "report/seen.py": "report/test_init.py reads whole reports",
-    "runs/own/settings.py": "runs/test_own.py reads user data of all kinds",
+    "nn/optimizers": "nn/test_optimizers.py tests every optimizer",
+    "nn/schedules": "nn/test_schedules.py tests every schedule",
+    "nn/tasks/findings.py": "values: report/test_contents.py shows them",
 }
 ABOUT_WHOLE_PACKAGES = {  # tests that are not about a single module
     "data/formats/test_fuzz.py": "random bytes for every format",
-    "estimator/test_answers.py": "multilabel classification",
     "estimator/test_checks.py": "scikit-learn's checks of estimators",
+    "estimator/test_multilabel.py": "classifiers of several labels",
     "paper": "one file per claim of the paper",
     "report/test_browser.py": "a report in a browser",
     "runs/test_resume.py": "interrupted and resumed runs",

@@ -1,8 +1,6 @@
-"""A row is trained and tested from recipe to record, in a directory of its own, and resumed only as the same run."""
+"""A run is trained in a directory of its own, and resumed only as the same run."""
 
 import json
-import os
-from pathlib import Path
 
 import pytest
 import torch
@@ -12,9 +10,8 @@ from edgecond.data import datasets
 from edgecond.errors import CheckpointError
 from edgecond.nn import checkpoint
 from edgecond.nn.checkpoint import load_checkpoint, save_checkpoint
-from edgecond.paper.records import reproduce
 from edgecond.runs.model import Model
-from edgecond.runs.recipe import find, read, with_epochs, with_settings
+from edgecond.runs.recipe import read, with_epochs, with_settings
 from edgecond.runs.run import Interrupted, train
 
 RECIPE = """
@@ -49,30 +46,6 @@ class Watch(list):
 
 def log(directory):
     return [json.loads(line) for line in (directory / "log.jsonl").read_text().splitlines()]
-
-
-def test_a_record_holds_the_metrics_and_what_they_were_measured_with(recipe, tmp_path):
-    record = reproduce(recipe, 0, 0, runs=tmp_path / "runs", results=tmp_path / "results", epochs=2)
-
-    path = tmp_path / "results" / "synthetic" / "ecc" / "fold0-seed0.json"
-    assert json.loads(path.read_text()) == record
-    assert record["epochs"] == 2
-    assert {"f1", "accuracy", "class_accuracy", "accuracy_votes", "train_accuracy"} <= record["metrics"].keys()
-    assert record["paper"] == [{"table": 1, "row": "ECC", "f1": 0.9}]
-    assert {"torch", "python"} <= record["versions"].keys()
-    assert record["data"]
-
-
-def test_a_record_that_cannot_be_written_costs_no_training(recipe, tmp_path):
-    (tmp_path / "taken").write_text("")
-    with pytest.raises(CheckpointError, match="must be written: Not a directory"):
-        reproduce(recipe, 0, 0, runs=tmp_path / "runs", results=tmp_path / "taken", epochs=1)
-
-    steps = Watch()
-    record = reproduce(recipe, 0, 0, runs=tmp_path / "runs", results=tmp_path / "free", epochs=1, observe=steps)
-
-    assert steps == []
-    assert record["epochs"] == 1
 
 
 def test_the_network_learns_shapes(recipe, tmp_path):
@@ -261,22 +234,6 @@ def test_what_is_not_the_checkpoint_of_a_run_is_refused(recipe, tmp_path):
 
     with pytest.raises(CheckpointError, match=rf"{path} .* it lacks seconds, sums, position\. .* --restart"):
         train(recipe, directory=tmp_path, epochs=1)
-
-
-def test_graphs_are_trained_and_tested_from_file_to_record(tmp_path, monkeypatch):
-    """Section 4.3: one run, 5 votes and 5 scores; the record has the digests of data and pyramids."""
-    data = Path(os.environ.get("EDGECOND_DATA") or Path(__file__).parents[3] / "shared" / "data")
-    if not (data / "tu" / "MUTAG.zip").is_file():
-        pytest.skip(f"needs {data / 'tu' / 'MUTAG.zip'}")
-    monkeypatch.setenv("EDGECOND_DATA", str(data))
-    monkeypatch.setenv("EDGECOND_CACHE", str(tmp_path / "cache"))
-
-    record = reproduce(find("mutag/bonds"), 0, 0, runs=tmp_path / "runs", results=tmp_path, epochs=4)
-
-    assert record == json.loads((tmp_path / "mutag/bonds/fold0-seed0.json").read_text())
-    assert len(record["pyramids"]) == len(record["data"]) == 64
-    assert {"accuracy", "accuracy_votes", "accuracy_scores"} <= record["metrics"].keys()
-    assert record["metrics"]["train_accuracy"] > 0.75  # two of three graphs are of one class
 
 
 def test_a_run_without_a_directory_trains_the_same_network_and_writes_nothing(recipe, tmp_path, monkeypatch):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -16,11 +15,9 @@ from typer.testing import CliRunner
 
 from edgecond.cli import app
 from edgecond.data.datasets import synthetic
-from edgecond.data.kinds import ReadOptions, Split
 from edgecond.errors import DataError, RecipeError
 from edgecond.runs import user_data
 from edgecond.runs.model import Model
-from edgecond.runs.source import Source
 from tests.data.datasets import tiny
 from tests.sentences import refused
 
@@ -283,17 +280,6 @@ def test_data_that_were_moved_are_asked_for_and_can_be_named(clouds: Path, tmp_p
     found = invoked("evaluate", str(run), "--data", str(tmp_path / "elsewhere"))
     assert found.splitlines()[-1] == trained.splitlines()[-2]
     assert "f1_legacy" not in found  # which is the paper's for Sydney alone
-
-
-def test_a_run_keeps_every_option_that_its_data_were_read_with(tmp_path: Path):
-    """All fields of `ReadOptions` and `Split` go into the file and come back."""
-    options = ReadOptions("S", ("logS", "y"), "family", "label", True, {"x": "relative_x"}, "y", True)
-    source = Source(tmp_path, options, Split(7, 3, 11, True))
-    assert set(options.given()) == {field.name for field in fields(ReadOptions)}
-
-    source.save(tmp_path)
-
-    assert Source.load(tmp_path) == source
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,46 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Callable
+from typing import Annotated, Any, TypeVar
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from edgecond import __version__
 
-app = typer.Typer(no_args_is_help=True, add_completion=False)
+F = TypeVar("F", bound=Callable[..., None])
+
+
+class _Command(TyperCommand):
+    """A verb."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        return _without_types(super().get_params(ctx))
+
+
+class _Group(TyperGroup):
+    """The command with its verbs."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        return _without_types(super().get_params(ctx))
+
+
+def _without_types(parameters: list[Any]) -> list[Any]:
+    """Show no type behind flags in the help."""
+    for parameter in parameters:
+        if getattr(parameter, "is_flag", False):
+            parameter.metavar = ""
+    return parameters
+
+
+app = typer.Typer(cls=_Group, no_args_is_help=True, add_completion=False)
+
+
+def verb(name: str | None = None) -> Callable[[F], F]:
+    """Add a function as a verb of the command, under its own name or another."""
+    decorate: Any = app.command(name, cls=_Command)
+    return decorate
 
 
 def _version(asked: bool) -> None:

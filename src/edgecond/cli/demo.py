@@ -7,11 +7,11 @@ from typing import Annotated
 
 import typer
 
-from edgecond.cli._app import app
+from edgecond.cli._app import verb
 from edgecond.cli.running import print_evaluation, watched
 
 
-@app.command()
+@verb()
 def demo(
     epochs: Annotated[int | None, typer.Option(min=1, help="Number of epochs instead of the recipe's 40.")] = None,
     out: Annotated[Path, typer.Option(help="Directory of the run.")] = Path("runs/demo"),

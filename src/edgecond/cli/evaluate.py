@@ -7,12 +7,12 @@ from typing import Annotated
 
 import typer
 
-from edgecond.cli._app import app
+from edgecond.cli._app import verb
 from edgecond.cli.console import users_errors
 from edgecond.cli.running import load_test_set, Moved, print_evaluation
 
 
-@app.command()
+@verb()
 def evaluate(
     model: Annotated[Path, typer.Argument(help="A model file, or the directory of a run.")],
     fold: Annotated[int | None, typer.Option(min=0, help="The fold to test on instead of the run's.")] = None,

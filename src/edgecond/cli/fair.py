@@ -9,11 +9,11 @@ from typing import Annotated
 
 import typer
 
-from edgecond.cli._app import app
+from edgecond.cli._app import verb
 from edgecond.cli.running import Epochs, Jobs, Results, Resume, run_folds, Runs, Seeds, Workers
 
 
-@app.command()
+@verb()
 def fair(
     dataset: Annotated[str, typer.Argument(help="nci1, enzymes or dd.")],
     fold: Annotated[list[int] | None, typer.Option(help="An outer fold, from 0; may be repeated.")] = None,

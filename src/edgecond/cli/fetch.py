@@ -6,11 +6,11 @@ from typing import Annotated
 
 import typer
 
-from edgecond.cli._app import app
+from edgecond.cli._app import verb
 from edgecond.cli.console import users_errors
 
 
-@app.command()
+@verb()
 def fetch(
     name: Annotated[str, typer.Argument(help="A data set: sydney, modelnet10, mnist, nci1, dd, ...")],
 ) -> None:

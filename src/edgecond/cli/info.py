@@ -5,10 +5,10 @@ from __future__ import annotations
 import typer
 
 from edgecond import __version__
-from edgecond.cli._app import app
+from edgecond.cli._app import verb
 
 
-@app.command()
+@verb()
 def info() -> None:
     """Print the versions in use, the kernels and the number of threads.
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from edgecond.cli._app import app
+from edgecond.cli._app import verb
 from edgecond.cli.console import print_table
 
 
-@app.command("list")
+@verb("list")
 def list_rows() -> None:
     """List the rows of the paper's tables that can be rerun.
 

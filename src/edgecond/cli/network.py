@@ -6,12 +6,12 @@ from typing import Annotated
 
 import typer
 
-from edgecond.cli._app import app
+from edgecond.cli._app import verb
 from edgecond.cli.console import print_table, users_errors
 from edgecond.notation import Architecture, D, FC, Pooling, V
 
 
-@app.command()
+@verb()
 def network(
     notation: Annotated[str, typer.Argument(help="A network in the paper's notation, in quotes.")],
 ) -> None:

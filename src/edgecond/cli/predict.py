@@ -10,11 +10,11 @@ from typing import Annotated, TextIO
 
 import typer
 
-from edgecond.cli._app import app
+from edgecond.cli._app import verb
 from edgecond.cli.console import counting, users_errors
 
 
-@app.command()
+@verb()
 def predict(
     model: Annotated[Path, typer.Argument(help="A model file, or the directory of a run.")],
     files: Annotated[

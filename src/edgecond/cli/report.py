@@ -7,12 +7,12 @@ from typing import Annotated
 
 import typer
 
-from edgecond.cli._app import app
+from edgecond.cli._app import verb
 from edgecond.cli.console import users_errors
 from edgecond.cli.running import load_test_set, Moved
 
 
-@app.command()
+@verb()
 def report(
     run: Annotated[Path, typer.Argument(help="The directory of a run.")],
     out: Annotated[Path | None, typer.Option(help="The file to write; RUN/report.html by default.")] = None,

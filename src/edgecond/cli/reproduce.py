@@ -8,12 +8,12 @@ from typing import Annotated
 
 import typer
 
-from edgecond.cli._app import app
+from edgecond.cli._app import verb
 from edgecond.cli.console import users_errors
 from edgecond.cli.running import Epochs, Jobs, Results, Resume, run_folds, Runs, Seeds, Settings, Workers
 
 
-@app.command()
+@verb()
 def reproduce(
     row: Annotated[str, typer.Argument(help="A row of `edgecond list`.")],
     fold: Annotated[

@@ -6,11 +6,11 @@ from typing import Annotated
 
 import typer
 
-from edgecond.cli._app import app
+from edgecond.cli._app import verb
 from edgecond.cli.console import users_errors
 
 
-@app.command()
+@verb()
 def show(row: Annotated[str, typer.Argument(help="A row of `edgecond list`.")]) -> None:
     """Show a row: the paper's numbers, and the settings as `edgecond train --set` takes them.
 

@@ -7,12 +7,12 @@ from typing import Annotated
 
 import typer
 
-from edgecond.cli._app import app
+from edgecond.cli._app import verb
 from edgecond.cli.console import print_table
 from edgecond.cli.running import Results
 
 
-@app.command()
+@verb()
 def table(
     number: Annotated[str, typer.Argument(help="The table's number in the paper, gains, fair, or experiments.")],
     results: Results = Path("results"),

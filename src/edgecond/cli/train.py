@@ -7,12 +7,12 @@ from typing import Annotated, Any
 
 import typer
 
-from edgecond.cli._app import app
+from edgecond.cli._app import verb
 from edgecond.cli.console import users_errors
 from edgecond.cli.running import print_evaluation, Settings, watched
 
 
-@app.command()
+@verb()
 def train(
     data: Annotated[
         str,

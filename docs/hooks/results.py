@@ -90,7 +90,7 @@ def fair() -> str:
 def gained() -> str:
     """Return the section of the gains of the paper's changes to the plain network, as far as they have been rerun."""
     rows = [
-        f"| `{gain.change}` | {METRICS[gain.metric]} | {gain.in_the_paper} | {gain.told[2]} | {len(gain.folds)} |"
+        f"| `{gain.change}` | {METRICS[gain.metric]} | {gain.in_the_paper} | {gain.cells[2]} | {len(gain.folds)} |"
         for gain in gains(RECORDS)
         if gain.folds
     ]
@@ -106,7 +106,7 @@ def gained() -> str:
 def varied() -> str:
     """Return the section of rows with other settings, beside the rows themselves."""
     rows = [
-        f"| `{trial.recipe.name}` | `{trial.change}` | {' | '.join(trial.told)} | {len(trial.folds)} |"
+        f"| `{trial.recipe.name}` | `{trial.change}` | {' | '.join(trial.cells)} | {len(trial.folds)} |"
         for trial in experiments(RECORDS)
     ]
     return (

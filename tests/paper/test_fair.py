@@ -39,7 +39,7 @@ def write(results: Path, dataset: str, fold: int, accuracy: float, selected: str
 
 def test_only_the_best_network_on_the_validation_set_is_tested(asked: list):
     lines: list[str] = []
-    record = assess("dd", 3, 0, tell=lines.append, runs=Path("runs"), results=Path("results"))
+    record = assess("dd", 3, 0, report=lines.append, runs=Path("runs"), results=Path("results"))
 
     parts = [(recipe.name, recipe.options["split"]) for recipe, _ in asked]
     assert parts == [
@@ -48,7 +48,8 @@ def test_only_the_best_network_on_the_validation_set_is_tested(asked: list):
     ]
     assert record["selected"] == "degrees-sqrt"  # the first of two equals
     assert record["validation"] == VALIDATION
-    assert lines[0] == "dd fold 3 seed 0: ecc has 70.0 % of the validation part right"
+    assert lines[0].startswith("dd fold 3 seed 0: ecc")
+    assert "70.0 %" in lines[0]
     assert len(lines) == 3
     assert asked[-1][0].labels == "given+sqrt(deg)"
 

@@ -72,8 +72,8 @@ def test_an_experiment_is_compared_with_its_row_on_the_folds_and_seeds_of_both(t
 
     assert (first.recipe.name, first.change, first.metric) == ("nci1/no-labels", "labels=given+1/deg", "accuracy")
     assert first.differences == pytest.approx([-0.1, -0.04, -0.06])
-    assert first.told == ["80.0", "73.3", "-6.7 ± 1.8"]  # a deviation of 3.055 over the root of 3
-    assert (second.folds, second.told) == ((), ["-", "-", "-"])
+    assert first.cells == ["80.0", "73.3", "-6.7 ± 1.8"]  # a deviation of 3.055 over the root of 3
+    assert (second.folds, second.cells) == ((), ["-", "-", "-"])
     assert [len(each.folds) for each in entries(4, tmp_path) if each.recipe.name == "nci1/no-labels"] == [4]
 
 
@@ -88,8 +88,8 @@ def test_a_gain_is_the_difference_from_the_plain_row_in_the_paper_and_here(tmp_p
 
     labels = found["nci1/no-labels", "accuracy"]
     assert labels.in_the_paper == "-7.0"
-    assert labels.told == ["83.0", "78.0", "-5.0 ± 1.0"]  # differences of 4 and 6
-    assert found["nci1/identity", "accuracy"].told == ["-", "-", "-"]
+    assert labels.cells == ["83.0", "78.0", "-5.0 ± 1.0"]  # differences of 4 and 6
+    assert found["nci1/identity", "accuracy"].cells == ["-", "-", "-"]
 
 
 def test_gains_are_those_of_rows_that_share_a_table_with_the_plain_one(tmp_path):

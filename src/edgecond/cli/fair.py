@@ -42,5 +42,5 @@ def fair(
     recipe = protocol.candidate(dataset, "ecc", "fair")
     wanted = [(f, s) for s in seed or [0] for f in (range(protocol.FOLDS) if fold is None else fold)]
     options = {"epochs": epochs, "workers": workers, "runs": runs, "results": results}
-    work = partial(protocol.assess, dataset, tell=typer.echo)
+    work = partial(protocol.assess, dataset, report=typer.echo)
     run_folds(["fair", dataset], recipe, work, wanted, jobs, resume, [protocol.METRIC, "train_accuracy"], options)

@@ -52,7 +52,7 @@ def _gains(results: Path) -> None:
     from edgecond.paper.tables import gains
 
     rows = [
-        [each.change, _short(each.metric), each.in_the_paper, *each.told[::-1], str(len(each.folds))]
+        [each.change, _short(each.metric), each.in_the_paper, *each.cells[::-1], str(len(each.folds))]
         for each in gains(results)
     ]
     print_table(["row", "metric", "paper's gain", "gain here", "row's", "plain ECC's", "folds"], rows)
@@ -77,6 +77,6 @@ def _experiments(results: Path) -> None:
     if not found:
         typer.echo(f"{results} has no experiments: `edgecond reproduce ROW --set NAME=VALUE` records one.")
         return
-    rows = [[each.recipe.name, each.change, each.metric, *each.told, str(len(each.folds))] for each in found]
+    rows = [[each.recipe.name, each.change, each.metric, *each.cells, str(len(each.folds))] for each in found]
     print_table(["row", "change", "metric", "row's", "changed", "difference", "folds"], rows)
     typer.echo("On the folds and seeds that both have; ±: standard error of the difference over folds.")

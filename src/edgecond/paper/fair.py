@@ -39,22 +39,22 @@ MODELS = tuple(QUOTED["nci1"])
 
 
 def candidate(dataset: str, row: str, split: str, name: str | None = None) -> Recipe:
-    """A row of the paper with the graphs divided, and the signals, as in this protocol."""
+    """Return a row of the paper with the split and the signals of this protocol."""
     changes = {"name": f"fair/{dataset}/{name or row}", "options": {"split": split}, "paper": ()}
     return find(f"{dataset}/{row}").model_copy(update=changes | SIGNALS.get(dataset, {}))
 
 
 def assess(
-    dataset: str, fold: int, seed: int, *, tell: Callable[[str], None] = lambda text: None, **options: Any
+    dataset: str, fold: int, seed: int, *, report: Callable[[str], None] = lambda text: None, **options: Any
 ) -> dict[str, Any]:
-    """One outer fold: select a network by the inner validation part, train it on all but the test part, and test it.
+    """Run one outer fold: select a network on the validation part, train it on all but the test part, and test it.
 
     Args:
         dataset: One of `QUOTED`.
         fold: The outer fold, from 0.
-        seed: Of everything random.
-        tell: Called with a line for each network that was validated.
-        options: Of `experiment.reproduce`. The record is that of the row `fair/DATASET/selected`.
+        seed: Random seed.
+        report: Called with a line for each network that was validated.
+        options: Options of `records.reproduce`. The record is that of the row `fair/DATASET/selected`.
     """
     from edgecond.paper.records import reproduce
 
@@ -62,7 +62,7 @@ def assess(
     for row in ROWS[dataset]:
         record = reproduce(candidate(dataset, row, "fair-selection"), fold, seed, **options)
         found[row] = record["metrics"][METRIC]
-        tell(f"{dataset} fold {fold} seed {seed}: {row} has {100 * found[row]:.1f} % of the validation part right")
+        report(f"{dataset} fold {fold} seed {seed}: {row} has a validation accuracy of {100 * found[row]:.1f} %")
     best = max(found, key=found.__getitem__)  # the first of equals
     about = {"selected": best, "validation": found}
     return reproduce(candidate(dataset, best, "fair", "selected"), fold, seed, about=about, **options)
@@ -70,12 +70,12 @@ def assess(
 
 @dataclass(frozen=True)
 class Assessment:
-    """What has been rerun of a dataset, beside what is quoted.
+    """The reruns of a data set, beside the quoted numbers.
 
     Attributes:
-        dataset: Of `QUOTED`.
+        dataset: Name of the data set, one of `QUOTED`.
         folds: Accuracy of each outer fold that has a record, the mean over its seeds.
-        selected: The network that each fold selected.
+        selected: The network that was selected in each fold.
     """
 
     dataset: str
@@ -84,24 +84,24 @@ class Assessment:
 
     @property
     def rerun(self) -> str:
-        """Mean and standard deviation over the folds, in per cent; what is missing is said."""
+        """Mean and standard deviation over the folds, in per cent, or the number of folds so far."""
         if len(self.folds) < FOLDS:
             return f"{len(self.folds)} of {FOLDS} folds" if self.folds else "-"
         return f"{100 * mean(self.folds):.1f} ± {100 * stdev(self.folds):.1f}"
 
     @property
     def choices(self) -> str:
-        """How many folds selected each network."""
+        """Number of folds in which each network was selected."""
         counts = {row: self.selected.count(row) for row in dict.fromkeys(self.selected)}
         return ", ".join(f"{row} {count}x" for row, count in counts.items())
 
     def quoted(self, model: str) -> str:
-        """What Errica et al. report of a model, as `rerun` is written."""
+        """Return the numbers that Errica et al. report for a model, written like `rerun`."""
         return "{:.1f} ± {:.1f}".format(*QUOTED[self.dataset][model])
 
 
 def assessments(results: Path) -> list[Assessment]:
-    """One for each dataset, from the records."""
+    """Return the assessment of each data set, from the records."""
     found = []
     for dataset in QUOTED:
         paths = sorted((results / "fair" / dataset / "selected").glob("fold*.json"))

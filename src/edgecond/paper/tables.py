@@ -15,16 +15,16 @@ from edgecond.runs.recipe import Recipe, recipes
 
 @dataclass(frozen=True)
 class Entry:
-    """One number of a table: the paper's, and the mean over what has been rerun.
+    """One number of a table: the paper's, and that of the reruns.
 
     Attributes:
-        row: As the paper calls it.
-        recipe: The row that reruns it.
-        metric: Its name in the records.
+        row: Name of the row in the paper.
+        recipe: The recipe that reruns it.
+        metric: Name of the metric in records.
         paper: The paper's number.
-        folds: Mean over seeds of each rerun fold.
-        seeds: How many seeds have records.
-        epochs: Epochs of the records, smallest and largest.
+        folds: Mean over seeds of each fold that has records.
+        seeds: Number of seeds that have records.
+        epochs: Smallest and largest number of epochs of the records.
     """
 
     row: str
@@ -37,29 +37,29 @@ class Entry:
 
     @property
     def rerun(self) -> float | None:
-        """The mean over folds; none if a fold is missing."""
+        """Mean over folds; none if a fold is missing."""
         return mean(self.folds) if len(self.folds) == self.recipe.folds else None
 
     @property
     def spread(self) -> float | None:
-        """The standard deviation over folds."""
+        """Standard deviation over folds."""
         return stdev(self.folds) if len(self.folds) > 1 else None
 
     def written(self, number: float) -> str:
-        """A number in per cent, with as many decimals as the paper's numbers of this row have."""
+        """Return a number in per cent, with as many decimals as the paper's numbers of this row have."""
         return f"{100 * number:.{self.recipe.decimals}f}"
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """A row of the paper beside another one, or beside itself with other settings, on the folds and seeds of both.
+    """A row of the paper beside another row, or beside itself with other settings, on the folds and seeds of both.
 
     Attributes:
         recipe: The row.
-        change: The other row, or the settings that differ, NAME=VALUE.
-        metric: The figure.
-        folds: Of each fold, the figure of the row and that of the change, means over seeds.
-        paper: What the change gains in the paper, if it is there.
+        change: Name of the other row, or the settings that differ, NAME=VALUE.
+        metric: Name of the metric.
+        folds: Metric of the row and of the change in each fold, means over seeds.
+        paper: Gain of the change in the paper, if the paper has it.
     """
 
     recipe: Recipe
@@ -70,27 +70,27 @@ class Comparison:
 
     @property
     def differences(self) -> list[float]:
-        """What the change gains in each fold."""
+        """Gain of the change in each fold."""
         return [changed - plain for plain, changed in self.folds]
 
     @property
     def in_the_paper(self) -> str:
-        """What the change gains there, in per cent."""
+        """Gain of the change in the paper, in per cent."""
         return "" if self.paper is None else f"{100 * self.paper:+.1f}"
 
     @property
-    def told(self) -> list[str]:
-        """The row, the change, and the difference with its standard error over folds, in per cent."""
+    def cells(self) -> list[str]:
+        """Metric of the row, of the change, and their difference with its standard error over folds, in per cent."""
         if not self.folds:
             return ["-"] * 3
         gain = f"{100 * mean(self.differences):+.1f}"
         if len(self.folds) > 1:
             gain += f" ± {100 * stdev(self.differences) / sqrt(len(self.folds)):.1f}"
-        return [*(f"{100 * mean(figures):.1f}" for figures in zip(*self.folds, strict=True)), gain]
+        return [*(f"{100 * mean(metrics):.1f}" for metrics in zip(*self.folds, strict=True)), gain]
 
 
 def entries(table: int, results: Path) -> list[Entry]:
-    """All numbers of a table that a recipe reruns, in the order of the recipes."""
+    """Return all numbers of a table that a recipe reruns, in the order of the recipes."""
     found = []
     for recipe in recipes().values():
         records = _records(results / recipe.name)
@@ -110,7 +110,7 @@ def entries(table: int, results: Path) -> list[Entry]:
 
 
 def experiments(results: Path) -> list[Comparison]:
-    """All that `edgecond reproduce --set` has recorded, each beside its row, in the order of the recipes."""
+    """Return what `edgecond reproduce --set` recorded, each beside its row, in the order of the recipes."""
     found = []
     for recipe in recipes().values():
         metric = next((metric for claim in recipe.paper for metric in claim.metrics), "accuracy")
@@ -121,7 +121,7 @@ def experiments(results: Path) -> list[Comparison]:
 
 
 def gains(results: Path) -> list[Comparison]:
-    """What the paper's changes to the plain network of a dataset gain, there and here, in the order of the recipes."""
+    """Return the gains of the paper's changes to the plain network, in the order of the recipes."""
     found, known = [], recipes()
     for recipe in known.values():
         plain = known[f"{recipe.name.split('/')[0]}/ecc"]
@@ -136,7 +136,7 @@ def gains(results: Path) -> list[Comparison]:
 
 
 def _paired(plain: Path, changed: Path, metric: str) -> tuple[tuple[float, float], ...]:
-    """The figures of two rows in each fold, means over the seeds that both have."""
+    """Return the metrics of two rows in each fold, means over the seeds that both have."""
     by_run = {(record["fold"], record["seed"]): record["metrics"][metric] for record in _records(plain)}
     pairs: dict[int, list[tuple[float, float]]] = {}
     for record in _records(changed):
@@ -150,5 +150,5 @@ def _records(folder: Path) -> list[dict[str, Any]]:
 
 
 def tables() -> list[int]:
-    """The tables of the paper that recipes rerun."""
+    """Return the numbers of the tables that recipes rerun."""
     return sorted({claim.table for recipe in recipes().values() for claim in recipe.paper if claim.table is not None})

@@ -60,7 +60,7 @@ def test_damaged_tu_files_give_graphs_or_an_error(tmp_path: Path, part: str, ste
         assert graphs.graph().num_sources == graphs.num_vertices == graphs.sizes.sum()
         assert graphs.signal(attributes=True).isfinite().all()
         learned = replace(graphs, vertex_values=np.array([5, 7]), edge_values=np.array([10]))
-        or_error(lambda: graphs.in_terms_of(learned))
+        or_error(lambda: graphs.relabelled(learned))
 
 
 @quickly

@@ -167,12 +167,12 @@ class TestUserData:
     @pytest.mark.parametrize(
         ("more", "facts"),
         [
-            ({}, ["kind", "class of each vertex", "edge_index, ptr, x"]),
+            ({}, ["kind", "target of each vertex", "edge_index, ptr, x"]),
             ({"kind": np.zeros(3, int)}, ["kind", f"{GRAPHS.num_vertices} vertices", "3"]),
-            ({"kind": KINDS / 2}, ["kind", "one dimension", "float64", KINDS.shape]),
+            ({"kind": np.full((len(KINDS), 2), 7)}, ["kind", "one dimension", "int64", (len(KINDS), 2)]),
             ({"kind": np.full(len(KINDS), 7)}, ["kind", "2 to 1,000 classes", "1"]),
         ],
-        ids=["missing", "short", "numbers", "one class"],
+        ids=["missing", "short", "columns", "one class"],
     )
     def test_a_tensor_without_classes_is_an_error(self, tmp_path: Path, more: dict[str, np.ndarray], facts: list):
         path = tmp_path / "graphs.safetensors"

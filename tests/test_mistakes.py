@@ -229,7 +229,7 @@ def test_a_path_that_cannot_be_written_is_an_error(words: list[str], place: str,
     ("run", "file", "facts"),
     [
         ("shapes", "molecules.csv", ["molecules.csv cannot be read", "must hold numbers"]),
-        ("molecules.csv", "shapes", ["shapes must be a table", "CSV", "a folder"]),
+        ("molecules.csv", "shapes", ["shapes must be", "CSV", "a folder"]),
         ("molecules.csv", "shapes/ball/0.npy", ["shapes/ball/0.npy must be", "text"]),
         ("graphs", "molecules.csv", ["molecules.csv must be a folder or a zip file", "TU format"]),
         ("graphs", "shapes", ["shapes must hold", "TU format", "NAME_A.txt", "found 0"]),

@@ -21,7 +21,7 @@ from edgecond.runs import user_data
 from edgecond.runs.model import Model
 from edgecond.runs.recipe import find
 from edgecond.runs.run import train, Trained
-from tests.sentences import mentions, refused
+from tests.sentences import mentions
 
 
 @pytest.fixture(scope="module")
@@ -200,19 +200,17 @@ class TestUserData:
             user_data.read(folder, vertices="label", folds=11)
         with mentions("--vertices", f"{folder} holds meshes", "Leave it out", kind=DataError):
             user_data.read(folder, vertices="label", meshes=True)
-        with pytest.raises(DataError, match=r"of 10 there is none, .* in a column 'kind', and its columns are x, y, z"):
+        with mentions("none of its 10 files", "in a column 'kind'", "x, y, z", kind=DataError):
             user_data.read(folder, vertices="kind")
         with mentions("--vertices", "clouds", folder / "0.csv", kind=DataError):
             user_data.read(folder / "0.csv", vertices="label")
-        with pytest.raises(DataError, match=r"must hold clouds, files of the kinds .*: it holds none"):
+        with mentions(tmp_path, "must hold clouds", "found none", kind=DataError):
             user_data.read(tmp_path, vertices="label")
         (tmp_path / "one.csv").write_text("x,y,z,label\n0,0,0,1\n1,0,0,-1\n")
-        with refused(
-            f"the column 'label' must tell apart 2 to 256 classes: in the 1 files of {tmp_path} there are 1.", DataError
-        ):
+        with mentions("the column 'label' must have 2 to 256 classes", "1 classes", tmp_path, kind=DataError):
             user_data.read(tmp_path, vertices="label")
 
-    def test_a_file_that_changes_after_it_was_read_is_a_sentence(self, tmp_path: Path):
+    def test_a_file_that_changes_after_it_was_read_does_not_matter(self, tmp_path: Path):
         path = tmp_path / "one.csv"
         path.write_text("x,y,z,label\n0,0,0,1\n1,0,0,7\n2,0,0,-1\n")
         clouds = segmented.read(tmp_path, "label").examples.clouds
@@ -220,5 +218,4 @@ class TestUserData:
 
         path.write_text("x,y,z,label\n0,0,0,1\n1,0,0,5\n")
 
-        with refused(f"{path} has the class 5, which it had not when it was first read.", DataError):
-            clouds[0]
+        assert clouds[0].y.tolist() == [0, 1, -1]

@@ -95,8 +95,8 @@ def test_the_classes_of_points_are_concatenated_cloud_by_cloud():
 
 
 def test_points_without_a_class_or_of_an_unknown_class_are_an_error():
-    with pytest.raises(DataError, match="toy needs a class for every point, or -1: cloud 1"):
+    with pytest.raises(DataError, match="toy needs a target for every point: cloud 1"):
         _ = points([0], None).ys
     for wrong in (2, -2):
-        with pytest.raises(DataError, match=f"toy has 2 classes.*unknown class {wrong} in cloud 0"):
+        with pytest.raises(DataError, match=f"toy has 2 classes.*class {wrong} in cloud 0"):
             points([0, wrong])[0]

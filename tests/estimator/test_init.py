@@ -26,7 +26,7 @@ from edgecond.data.preparation import GraphPreparation
 from edgecond.errors import CheckpointError
 from edgecond.nn.tasks import Classification
 from edgecond.runs import run, user_data
-from edgecond.runs.recipe import with_settings
+from edgecond.runs.recipe import with_epochs, with_settings
 from tests.estimator.data import arrays, KINDS, LENGTHS, molecules, rings_and_paths, shapes, SMALL, small, SMILES
 from tests.sentences import mentions
 
@@ -60,7 +60,7 @@ def test_fitting_gives_the_network_of_a_run_with_the_same_recipe_and_seed(tmp_pa
     examples = points.labelled(X, torch.from_numpy(y), ("0", "1"))
     data = UserData("clouds", examples, (("0", "1"),), per_vertex=False, dataset="folder")
     derived = user_data.recipe_for(KINDS_OF_DATA["clouds"], Classification, data)
-    recipe = with_settings(user_data.of_length(derived, 2), {"network": SMALL})
+    recipe = with_settings(with_epochs(derived, 2), {"network": SMALL})
     model = run.train(recipe, seed=5, directory=tmp_path, parts=(examples, examples)).model
 
     found = small(random_state=5).fit(X, y)

@@ -38,8 +38,8 @@ def test_the_length_of_a_cloud_is_its_number_of_points():
     assert len(Cloud(torch.zeros(4, 3), torch.zeros(4, 0))) == 4
 
 
-def test_a_cloud_has_one_class_per_point_or_none():
-    with pytest.raises(ValueError, match="one class per point: got 2 for 4 points"):
+def test_a_cloud_has_one_target_per_point_or_none():
+    with pytest.raises(ValueError, match="one target per point: got 2 for 4 points"):
         Cloud(torch.zeros(4, 3), torch.zeros(4, 1), torch.zeros(2, dtype=torch.long))
 
 

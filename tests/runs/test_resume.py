@@ -305,8 +305,8 @@ def must_be_written(path: Path, reason: str) -> str:
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs the names of open files")
 @pytest.mark.parametrize("file", [CHECKPOINT, MODEL])
-def test_a_full_disk_gives_a_sentence_and_loses_nothing(stopped, one_epoch, tmp_path, file):
-    """The file is first written under another name beside its place; here that name is a full disk."""
+def test_a_full_disk_gives_a_sentence_and_loses_nothing(stopped, one_epoch, tmp_path, monkeypatch, file):
+    """The file is written beside its place first, and the disk is full when it is flushed."""
     run = shutil.copytree(stopped, tmp_path / "run")
     sync = os.fsync
 

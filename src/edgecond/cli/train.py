@@ -82,8 +82,7 @@ def train(
         changes = parse_settings(settings or [])
         if data in known:
             recipe = with_settings(with_epochs(find(data if "/" in data else f"{data}/ecc"), epochs), changes)
-            name = data
-            typer.echo("\n".join(training_notes(recipe)))
+            name, notes = data, training_notes(recipe)
         elif Path(data).exists():
             read_options = ReadOptions(
                 smiles,
@@ -98,7 +97,7 @@ def train(
             source = Source(Path(data), read_options, Split(folds, fold, seed, scaffold))
             dataset = source.read(epochs=epochs, settings=changes)
             recipe, name, options["parts"] = dataset.recipe, dataset.recipe.name, (dataset.train, dataset.test)
-            typer.echo("\n".join(dataset.notes))
+            notes = list(dataset.notes)
         else:
             raise RecipeError(
                 f"{data} must be a data set, a row of `edgecond list`, or the path of your data: it is none of them."
@@ -106,6 +105,8 @@ def train(
             )
     directory = out or Path("runs/train", name)
     with parallel.processes():
+        if parallel.rank() == 0:
+            typer.echo("\n".join(notes))
         trained = watched(name, run.train, recipe, fold, seed, directory=directory, **options)
         if parallel.rank() == 0:
             if source is not None:

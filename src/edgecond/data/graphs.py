@@ -15,6 +15,9 @@ from torch import Tensor
 from edgecond.errors import DataError
 from edgecond.graph import Graph, Labels
 
+LARGEST = float(np.finfo(np.float32).max)
+"""Attributes must be finite in single precision, in which networks compute."""
+
 
 @dataclass(frozen=True, eq=False)
 class Single:

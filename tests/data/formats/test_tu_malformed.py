@@ -219,3 +219,11 @@ def test_unknown_names_are_reported(folder: Path):
         DataError,
     ):
         tu.load("dd")
+
+
+def test_an_attribute_beyond_single_precision_is_refused(tmp_path: Path):
+    """Networks compute in single precision, where 1e39 is infinite."""
+    folder = write(tmp_path, node_attributes="1e39, 0\n" + "0, 0\n" * 5)
+
+    with pytest.raises(DataError, match=r"line 1 must hold 2 finite numbers .*: found '1e39"):
+        tu.read(folder)

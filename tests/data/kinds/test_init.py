@@ -8,7 +8,16 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from edgecond.data.kinds import check_rows, kind_of, kind_of_path, kind_of_rows, KINDS, listed, ReadOptions
+from edgecond.data.kinds import (
+    check_options,
+    check_rows,
+    kind_of,
+    kind_of_path,
+    kind_of_rows,
+    KINDS,
+    listed,
+    ReadOptions,
+)
 from edgecond.errors import DataError
 from edgecond.graph import Cloud
 from tests.data.datasets import tiny
@@ -65,8 +74,10 @@ def test_a_path_of_no_kind_is_refused(tmp_path: Path):
     ],
 )
 def test_an_option_of_another_kind_is_refused(tmp_path: Path, options, message):
+    kind = kind_of_path(tmp_path, ReadOptions(**options))
+
     with pytest.raises(DataError, match=message):
-        kind_of_path(tmp_path, ReadOptions(**options))
+        check_options(kind, tmp_path, ReadOptions(**options))
 
 
 def test_the_kind_of_rows_follows_from_their_type(tmp_path: Path):

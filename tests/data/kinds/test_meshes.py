@@ -101,7 +101,7 @@ def test_a_report_draws_meshes_by_their_faces_and_their_pyramid_along_edges(soli
     assert "What edges connect within a voxel becomes one vertex" in text
 
 
-def test_a_file_without_faces_is_skipped_and_told(solids: Path, tmp_path: Path):
+def test_a_file_without_faces_is_skipped_and_reported(solids: Path, tmp_path: Path):
     for name, kind in (("a", "box"), ("b", "torus")):
         (tmp_path / name).mkdir()
         for number in range(2):
@@ -110,8 +110,10 @@ def test_a_file_without_faces_is_skipped_and_told(solids: Path, tmp_path: Path):
 
     found = user_data.read(tmp_path, meshes=True, folds=2)
 
-    reason = "a mesh must have faces, and it has 2 points alone; it can be taken as a cloud."
-    assert f"skipped: {tmp_path / 'a' / 'cloud.xyz'} cannot be read: {reason}" in found.notes
+    (note,) = [
+        note for note in found.notes if note.startswith(f"skipped: {tmp_path / 'a' / 'cloud.xyz'} cannot be read")
+    ]
+    assert "a mesh must have faces" in note
 
 
 def test_a_table_holds_no_meshes(tmp_path: Path):

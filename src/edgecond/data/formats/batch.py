@@ -29,7 +29,7 @@ from numpy import ndarray as Array
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 
-from edgecond.data.graphs import Graphs
+from edgecond.data.graphs import Graphs, LARGEST
 from edgecond.errors import DataError, listed
 from edgecond.files import digest, reading, sha256
 
@@ -217,9 +217,10 @@ def _features(arrays: Mapping[str, Array], name: str, rows: int, where: object, 
     table = given[:, None] if given.ndim == 1 else given
     if table.ndim != 2 or len(table) != rows or table.dtype.kind not in "biuf":
         raise DataError(f"{where}, {name} must be {rows} rows of numbers: found {table.dtype} of shape {given.shape}.")
-    if not np.isfinite(table).all():
-        at = (~np.isfinite(table).all(1)).argmax()
-        raise DataError(f"{where}, {name} must hold finite numbers: row {at} does not.")
+    if not (finite := np.abs(table.astype(np.float64)) <= LARGEST).all():
+        raise DataError(
+            f"{where}, {name} must hold finite numbers in single precision: row {(~finite.all(1)).argmax()} does not."
+        )
     if categories and table.shape[1] > 1 and _one_hot(table):
         return _Features(table.argmax(1), np.arange(table.shape[1]), np.zeros((rows, 0)))
     if categories and table.shape[1] == 1 and table.dtype.kind in "biu":
@@ -258,8 +259,8 @@ def _vertex_targets(
 ) -> tuple[Int[Array, " n"] | Float[Array, "n t"], tuple[str, ...], bool]:
     """Return the targets of each vertex, the names of the classes or of the numbers, and whether they are classes.
 
-    Numbers with a fraction are numbers to predict, NaN where one is unknown; whole numbers are classes, below 0 where
-    one is unknown.
+    Floating-point tensors hold numbers to predict, NaN where one is unknown; integers are classes, below 0 where one is
+    unknown.
     """
     if name not in arrays:
         raise DataError(f"{where} must hold {name}, the target of each vertex: found {listed(sorted(arrays))}.")
@@ -267,7 +268,7 @@ def _vertex_targets(
         found = len(np.atleast_1d(arrays[name]))
         raise DataError(f"{where}, {name} must have a target for each of the {n} vertices: it has {found}.")
     given = arrays[name]
-    if given.dtype.kind == "f" and (given.ndim == 2 or (np.nan_to_num(given) % 1).any()):
+    if given.dtype.kind == "f":
         numbers = given.reshape(n, -1).astype(np.float64)
         if np.isinf(numbers).any():
             raise DataError(f"{where}, {name} must have finite numbers: found an infinite one.")

@@ -23,7 +23,7 @@ from jaxtyping import Float, Int
 from numpy import ndarray as Array
 
 from edgecond.data.archives import is_archive, read_archive
-from edgecond.data.graphs import Graphs
+from edgecond.data.graphs import Graphs, LARGEST
 from edgecond.errors import DataError, did_you_mean
 from edgecond.files import data_directory, digest, reading, sha256
 
@@ -264,7 +264,8 @@ def _numbers(lines: list[str], kind: type, columns: int) -> Array | None:
         rows: Array = np.loadtxt(lines, kind, delimiter=",", comments=None, ndmin=2)
     except ValueError:
         return None
-    return rows if rows.shape == (len(lines), columns) and np.isfinite(rows).all() else None
+    finite = kind is np.int64 or (np.abs(rows) <= LARGEST).all()
+    return rows if rows.shape == (len(lines), columns) and finite else None
 
 
 def _vertex_pointer(where: object, indicator: Int[Array, " n"]) -> Int[Array, " graphs+1"]:

@@ -214,3 +214,9 @@ def test_a_setting_that_cannot_be_changed_is_an_error_that_names_it(changes, fac
 def test_a_setting_needs_a_value():
     with mentions("NAME=VALUE", "train.learning_rate=0.05", "got 'epochs'.", kind=RecipeError):
         parse_settings(["epochs"])
+
+
+@pytest.mark.parametrize(("name", "meant"), [("rate", "train.learning_rate"), ("train.batch", "train.batch_size")])
+def test_a_part_of_a_name_is_enough_for_a_suggestion(name, meant):
+    with pytest.raises(RecipeError, match=f"got '{name}'. Did you mean {meant}"):
+        with_settings(find("nci1/ecc"), {name: 1})

@@ -211,7 +211,9 @@ def with_settings(recipe: Recipe, changes: Mapping[str, Any]) -> Recipe:
         if name in ("name", "dataset", "task"):
             raise RecipeError(f"{name} follows from the data and cannot be set: got {value!r}. Leave it out.")
         if name not in known:
-            suggestion = did_you_mean(name, known, cutoff=0.3, list_known=False)
+            last = name.rpartition(".")[2]  # people write rate for train.learning_rate
+            within = [dotted for dotted in known if last and last in dotted.rpartition(".")[2]]
+            suggestion = did_you_mean(name, within or known, cutoff=0.0 if within else 0.3, list_known=False)
             raise RecipeError(f"a setting must be one of those that `edgecond show` lists: got {name!r}.{suggestion}")
         table, key = known[name]
         table[key] = value

@@ -63,7 +63,7 @@ def read_split(
     try:
         task.check_targets(data.examples.ys, data.examples.classes)
     except ValueError as error:
-        raise DataError(f"{path} cannot be learned: {error}") from error
+        raise DataError(f"{path} {error}") from error
     train, test = kind.split(data, split, task.strata(data.examples.ys.numpy()))
     if not len(train) or not len(test):
         raise DataError(

@@ -120,7 +120,7 @@ def test_one_view_may_be_the_first_and_scores_are_averaged_beside_votes():
 
 
 def test_one_class_alone_cannot_be_learned():
-    with pytest.raises(ValueError, match="at least two classes are needed: all examples are of the class tree"):
+    with pytest.raises(ValueError, match="must have at least two classes: all examples are of the class tree"):
         Classification.check_targets(torch.tensor([1, 1]), ["car", "tree"])
 
 

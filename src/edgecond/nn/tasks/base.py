@@ -89,7 +89,7 @@ class Task(ABC):
 
     @classmethod
     def check_targets(cls, ys: Tensor, names: Sequence[str]) -> None:
-        """Raise a `ValueError` if there is nothing to learn from all the targets of a data set."""
+        """Raise a `ValueError` that says what the targets of a data set must have, if there is nothing to learn."""
         return
 
     @classmethod

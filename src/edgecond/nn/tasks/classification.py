@@ -68,7 +68,7 @@ class Classification(Task):
     def check_targets(cls, ys: Tensor, names: Sequence[str]) -> None:
         classes = set(ys.tolist())
         if len(classes) == 1:
-            raise ValueError(f"at least two classes are needed: all examples are of the class {names[classes.pop()]}.")
+            raise ValueError(f"must have at least two classes: all examples are of the class {names[classes.pop()]}.")
 
     def loss(self, scores: Tensor, y: Tensor) -> Loss:
         weights = scores.new_tensor(self.weights) if self.weights else None

@@ -7,6 +7,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from edgecond.nn import parallel
 from edgecond.nn.checkpoint import load_checkpoint, save_checkpoint
 from edgecond.nn.schedules import Schedule
 from edgecond.nn.training import Step, Training
+from edgecond.runs.lock import locked
 from edgecond.runs.model import FILE, Model
 from edgecond.runs.recipe import Recipe, with_epochs
 from edgecond.runs.train import SCHEDULE_SETTINGS, Train
@@ -235,6 +237,8 @@ def train(
 ) -> Trained:
     """Train the network of a recipe on all folds but one; a run that was stopped is resumed.
 
+    The directory is locked meanwhile: it is an error if another process trains in it.
+
     Args:
         recipe: Data set, network and settings.
         fold: The test fold, from 0.
@@ -249,24 +253,25 @@ def train(
         device: Device of the network; a GPU if there is one by default.
     """
     recipe = with_epochs(recipe, epochs)
-    examples, test = parts or datasets.load(recipe.dataset, fold, **recipe.options)
-    with parallel.first_alone():  # pyramids of graphs are computed once, and then read from the cache
-        model = Model.new(recipe, examples, seed, progress, transient=directory is None)
-    model.network.to(device or parallel.device())
-    batches = model.batches(examples, seed, (parallel.rank(), parallel.ranks()))
-    schedule, optimizer = recipe.train.make_schedule(), recipe.train.make_optimizer()
-    made_of = {"recipe": recipe.settings(), "data": examples.digest, "fold": fold, "seed": seed}
-    run = Run(
-        directory,
-        made_of,
-        Training(model.network, schedule, seed, task=model.task, optimizer=optimizer),
-    )
-    if directory is not None and not restart:
-        run.resume(len(batches))
-    run.learn(Ahead(batches, workers), observe)
-    model.about.update(fold=fold, epochs=schedule.epochs)
-    if directory is not None and parallel.rank() == 0:
-        model.save(directory / FILE)
+    with locked(directory) if directory is not None and parallel.rank() == 0 else nullcontext():
+        examples, test = parts or datasets.load(recipe.dataset, fold, **recipe.options)
+        with parallel.first_alone():  # pyramids of graphs are computed once, and then read from the cache
+            model = Model.new(recipe, examples, seed, progress, transient=directory is None)
+        model.network.to(device or parallel.device())
+        batches = model.batches(examples, seed, (parallel.rank(), parallel.ranks()))
+        schedule, optimizer = recipe.train.make_schedule(), recipe.train.make_optimizer()
+        made_of = {"recipe": recipe.settings(), "data": examples.digest, "fold": fold, "seed": seed}
+        run = Run(
+            directory,
+            made_of,
+            Training(model.network, schedule, seed, task=model.task, optimizer=optimizer),
+        )
+        if directory is not None and not restart:
+            run.resume(len(batches))
+        run.learn(Ahead(batches, workers), observe)
+        model.about.update(fold=fold, epochs=schedule.epochs)
+        if directory is not None and parallel.rank() == 0:
+            model.save(directory / FILE)
     return Trained(model, test, run.history, run.seconds)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import time
@@ -14,6 +15,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from edgecond.errors import EdgecondError
+from edgecond.processes import stop_signals
 
 if TYPE_CHECKING:
     from edgecond.nn.training import Step
@@ -35,14 +37,19 @@ def users_errors() -> Iterator[None]:
 
 @contextmanager
 def until_asked_to_stop(then: Callable[[int], object] = lambda kind: None) -> Iterator[list[int]]:
-    """Yield a list that fills when SIGINT or SIGTERM comes; `then` is called with the signal."""
+    """Yield a list that fills when SIGINT, SIGTERM or SIGHUP comes; `then` is called with the signal.
+
+    Forked processes do nothing: a terminal sends its signals to them too.
+    """
     signals: list[int] = []
+    owner = os.getpid()
 
     def remember(kind: int, _: object) -> None:
-        signals.append(kind)
-        then(kind)
+        if os.getpid() == owner:
+            signals.append(kind)
+            then(kind)
 
-    before = {kind: signal.signal(kind, remember) for kind in (signal.SIGINT, signal.SIGTERM)}
+    before = {kind: signal.signal(kind, remember) for kind in stop_signals()}
     try:
         yield signals
     finally:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, TYPE_CHECKING, TypeVar
@@ -10,12 +11,15 @@ from typing import Annotated, Any, TYPE_CHECKING, TypeVar
 import typer
 
 from edgecond.cli.console import confusion_table, progress, until_asked_to_stop, users_errors
+from edgecond.processes import end_with_parent
 
 if TYPE_CHECKING:
     from edgecond.data.kinds import LabelledExamples
     from edgecond.nn.training import Step
     from edgecond.runs.model import Model
     from edgecond.runs.recipe import Recipe
+
+_PARENT = "EDGECOND_PARENT"  # number of the process that runs folds in parallel, with whose end they stop
 
 T = TypeVar("T")
 Settings = Annotated[
@@ -32,19 +36,27 @@ Results = Annotated[Path, typer.Option(help="Directory of records.")]
 
 
 def watched(name: str, work: Callable[..., T], *args: Any, **options: Any) -> T:
-    """Return what `work` returns, with a progress bar, and stop it when asked to."""
+    """Return what `work` returns, with a progress bar, and stop it when asked to: at once before the first step."""
     from edgecond.nn import parallel
     from edgecond.runs.run import Interrupted
 
-    first = parallel.rank() == 0
-    with users_errors(), until_asked_to_stop() as signals, progress(name, seen=first) as (show_step, show_pyramids):
+    first, begun = parallel.rank() == 0, False
+
+    def stop(_: int) -> None:
+        if not begun:
+            raise Interrupted("stopped before the first step; the same command goes on.")
+
+    with users_errors(), progress(name, seen=first) as (show_step, show_pyramids):
 
         def observe(step: Step, batches: int, epochs: int) -> bool:
+            nonlocal begun
+            begun = True
             show_step(step, batches, epochs)
             return not signals
 
         try:
-            return work(*args, observe=observe, progress=show_pyramids, **options)
+            with until_asked_to_stop(stop) as signals:
+                return work(*args, observe=observe, progress=show_pyramids, **options)
         except Interrupted as stopped:
             typer.echo(f"{name}: {stopped}")
             raise typer.Exit(130) from None
@@ -106,6 +118,8 @@ def run_folds(
     from edgecond.nn import parallel
     from edgecond.nn.tasks import find
 
+    if parent := os.environ.get(_PARENT):
+        end_with_parent(int(parent), lambda: os.kill(os.getpid(), signal.SIGTERM))
     with parallel.processes():
         for fold, seed in wanted:
             name = f"{' '.join(command[1:])} fold {fold} seed {seed}"
@@ -135,6 +149,7 @@ def in_parallel(command: Sequence[str], wanted: Sequence[tuple[int, int]], jobs:
 
     running: list[subprocess.Popen[bytes]] = []
     waiting, status = list(wanted), 0
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", _PARENT: str(os.getpid())}
 
     def pass_on(kind: int) -> None:
         for process in running:
@@ -145,7 +160,7 @@ def in_parallel(command: Sequence[str], wanted: Sequence[tuple[int, int]], jobs:
             while waiting and len(running) < jobs and not status and not signals:
                 fold, seed = waiting.pop(0)
                 one = [sys.executable, "-m", "edgecond", *command, f"--fold={fold}", f"--seed={seed}"]
-                running.append(subprocess.Popen(one, env={**os.environ, "OMP_NUM_THREADS": "1"}))
+                running.append(subprocess.Popen(one, env=environment))
             time.sleep(0.1)
             ended = [process for process in running if process.poll() is not None]
             status = status or next((process.returncode for process in ended if process.returncode), 0)

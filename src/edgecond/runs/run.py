@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
@@ -27,6 +25,7 @@ from edgecond.nn import parallel
 from edgecond.nn.checkpoint import load_checkpoint, save_checkpoint
 from edgecond.nn.schedules import Schedule
 from edgecond.nn.training import Step, Training
+from edgecond.processes import end_with_parent
 from edgecond.runs.lock import locked
 from edgecond.runs.model import FILE, Model
 from edgecond.runs.recipe import Recipe, with_epochs
@@ -51,16 +50,8 @@ class _Positions(Dataset[Sample]):
         return self.batches.batch(position // len(self.batches), position % len(self.batches))
 
 
-def _end_with_parent(_: int) -> None:
-    """End a worker with its parent: torch's own check may wait forever for a killed parent to read a batch."""
-    parent = os.getppid()
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(1)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
+def _begin_worker(_: int) -> None:
+    end_with_parent()  # torch's own check may wait forever for a killed parent to read a batch
 
 
 @dataclass(frozen=True)
@@ -81,7 +72,7 @@ class Ahead:
             batch_size=None,
             sampler=positions,
             num_workers=self.workers,
-            worker_init_fn=_end_with_parent,
+            worker_init_fn=_begin_worker,
             **ahead,  # type: ignore[arg-type]
         )
         return iter(loader)

@@ -10,7 +10,7 @@ from typing import Annotated, Any, TYPE_CHECKING, TypeVar
 
 import typer
 
-from edgecond.cli.console import confusion_table, progress, until_asked_to_stop, users_errors
+from edgecond.cli.console import confusion_table, echo, progress, until_asked_to_stop, users_errors
 from edgecond.processes import end_with_parent
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def watched(name: str, work: Callable[..., T], *args: Any, **options: Any) -> T:
             with until_asked_to_stop(stop) as signals:
                 return work(*args, observe=observe, progress=show_pyramids, **options)
         except Interrupted as stopped:
-            typer.echo(f"{name}: {stopped}")
+            echo(f"{name}: {stopped}")
             raise typer.Exit(130) from None
 
 
@@ -74,7 +74,7 @@ def print_evaluation(model: Model, test: LabelledExamples, views: int | None = N
     confusion = model.task.confusion(y, outputs)
     if confusion is not None:
         confusion_table(confusion, test.classes)
-    typer.echo(f"{len(test)} test examples: {model.task.written(shown)}")
+    echo(f"{len(test)} test examples: {model.task.written(shown)}")
 
 
 def load_test_set(run: Path, model: Model, moved: Path | None = None, fold: int | None = None) -> LabelledExamples:
@@ -126,7 +126,7 @@ def run_folds(
             record = watched(name, work, fold, seed, restart=not resume, **options)
             if parallel.rank() == 0:  # an experiment may have one view where its row has votes
                 known = {metric: record["metrics"][metric] for metric in metrics if metric in record["metrics"]}
-                typer.echo(f"{name}: {find(recipe.task).written(known)}")
+                echo(f"{name}: {find(recipe.task).written(known)}")
 
 
 def precompute(recipe: Recipe) -> None:

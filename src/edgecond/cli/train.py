@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from edgecond.cli._app import verb
-from edgecond.cli.console import users_errors
+from edgecond.cli.console import echo, users_errors
 from edgecond.cli.running import print_evaluation, Settings, watched
 
 
@@ -106,10 +106,10 @@ def train(
     directory = out or Path("runs/train", name)
     with parallel.processes():
         if parallel.rank() == 0:
-            typer.echo("\n".join(notes))
+            echo("\n".join(notes))
         trained = watched(name, run.train, recipe, fold, seed, directory=directory, **options)
         if parallel.rank() == 0:
             if source is not None:
                 source.save(directory)
             print_evaluation(trained.model, trained.test)
-            typer.echo(f"The model is in {directory}; `edgecond report {directory}` writes a page about it.")
+            echo(f"The model is in {directory}; `edgecond report {directory}` writes a page about it.")

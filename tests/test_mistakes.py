@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -113,6 +115,66 @@ def test_a_setting_that_does_not_fit_is_an_error(setting: str, facts: list[str],
     assert has(sentence_of(result), *facts)
 
 
+@pytest.mark.parametrize(
+    ("words", "facts"),
+    [
+        (["molecules.csv", "--set", "input={resolution=1,radius=2}"], ["input", "molecules", "given", "clouds"]),
+        (["molecules.csv", "--set", "options={name=1}"], ["options follow from the data", "Leave them out"]),
+        (["synthetic", "--set", "options={name=1}"], ["synthetic has no option 'name'", "points"]),
+        (["synthetic", "--set", "options={fold=1}"], ["synthetic has no option 'fold'", "points"]),
+    ],
+)
+def test_a_setting_that_is_not_for_these_data_is_an_error(words: list[str], facts: list[str], tmp_path: Path):
+    target = ["--target", "kind", *SMALL] if words[0] == "molecules.csv" else []
+
+    assert has(sentence_of(edgecond("train", *words, *target, "--out", tmp_path / "run")), *facts)
+
+
+@pytest.mark.parametrize("seed", [-1, 2**32])
+@pytest.mark.parametrize("verb", [["train", "molecules.csv", "--target", "kind"], ["reproduce", "synthetic/ecc"]])
+def test_a_seed_that_numpy_does_not_have_is_an_error(verb: list[str], seed: int):
+    """NumPy: seeds are from 0 to 2**32 - 1."""
+    answer = edgecond(*verb, "--seed", seed)
+
+    assert answer.exit_code == 2
+    assert "Traceback" not in answer.output
+    assert has(answer.stderr, "--seed", "0" if seed < 0 else "4294967295")
+
+
+@pytest.mark.parametrize(
+    ("variable", "words"),
+    [
+        ("EDGECOND_DATA", ["fetch", "sydney"]),
+        ("EDGECOND_DATA", ["train", "sydney"]),
+        ("EDGECOND_CACHE", ["train", "molecules.csv", "--target", "kind", *SMALL]),
+    ],
+)
+def test_the_home_directory_of_nobody_is_an_error(
+    variable: str, words: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    monkeypatch.setenv(variable, "~nobody-has-this-name/data")
+    out = ["--out", tmp_path / "run"] if words[0] == "train" else []
+
+    sentence = sentence_of(edgecond(*words, *out))
+
+    assert has(sentence, variable, "~nobody-has-this-name/data", f"Set {variable}")
+
+
+@pytest.mark.parametrize("verb", ["predict", "evaluate", "report", "export"])
+@pytest.mark.parametrize("inside", [False, True])
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir], ids=["pipe", "directory"])
+def test_a_pipe_or_a_directory_as_a_model_is_an_error(
+    verb: str, inside: bool, make: Callable[[Path], None], tmp_path: Path
+):
+    """Reading a pipe that nobody writes to would wait forever."""
+    model = tmp_path / "model.safetensors"
+    make(model)
+
+    result = edgecond(verb, tmp_path if inside else model, *(["shapes"] if verb == "predict" else []))
+
+    assert has(sentence_of(result), *MODEL)
+
+
 def test_a_learning_rate_at_which_the_last_step_diverges_is_an_error(tmp_path: Path):
     """There is one epoch of one batch, so no later loss can show it."""
     words = [
@@ -189,6 +251,7 @@ def test_more_views_than_a_graph_has_are_one_error(runs: Path):
         ('{"path": 3}', ["data.json", "path", "got 3"]),
         ('{"path": "shapes", "target": [3]}', ["data.json", "target", "got [3]"]),
         ('{"path": "shapes", "folds": 3, "fold": 9}', ["from 0 to 2", "got 9"]),
+        ('{"path": "shapes", "folds": 3, "seed": 4294967296}', ["data.json", "seed", "4294967295", "got 4294967296"]),
     ],
 )
 def test_a_damaged_record_of_the_data_is_an_error(content: str, facts: list[str], runs: Path, tmp_path: Path):

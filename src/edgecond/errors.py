@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Sequence
 
 _SHOWN = 60  # characters of a name in a message
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Control characters, marks that change the direction of text, other line breaks, and bytes that are not UTF-8."""
 
 
 class EdgecondError(Exception):
@@ -53,3 +56,14 @@ def listed(names: Sequence[str], most: int = 20) -> str:
     """
     shown = ", ".join(name[:_SHOWN] for name in names[:most])
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+
+
+def printable(text: str) -> str:
+    r"""Return a text for a terminal, in which control characters other than tabs and line breaks are written out.
+
+    Names of files, classes and columns may hold sequences that move the cursor, rename the window or reverse the text.
+
+    >>> print(printable("ball\x1b[31m, \u202egnp.exe"))
+    ball\x1b[31m, \u202egnp.exe
+    """
+    return _CONTROLS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)

@@ -32,20 +32,28 @@ _SUFFIX = ".edgecond"
 
 def data_directory() -> Path:
     """Return the directory named by `EDGECOND_DATA`, or `edgecond` in the user's cache directory."""
-    if named := os.environ.get("EDGECOND_DATA"):
-        return Path(named).expanduser()
-    return _user_cache() / "edgecond"
+    return _directory("EDGECOND_DATA") or _user_cache() / "edgecond"
 
 
 def cache_directory() -> Path:
     """Return the directory named by `EDGECOND_CACHE`, or `edgecond/pyramids` in the user's cache directory."""
-    if named := os.environ.get("EDGECOND_CACHE"):
-        return Path(named).expanduser()
-    return _user_cache() / "edgecond" / "pyramids"
+    return _directory("EDGECOND_CACHE") or _user_cache() / "edgecond" / "pyramids"
 
 
 def _user_cache() -> Path:
-    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
+    return _directory("XDG_CACHE_HOME", "~/.cache") or Path()
+
+
+def _directory(variable: str, default: str = "") -> Path | None:
+    """Return the directory that a variable of the environment names, if it names one."""
+    named = os.environ.get(variable) or default
+    try:
+        return Path(named).expanduser() if named else None
+    except RuntimeError as error:
+        raise DataError(
+            f"{variable} must name a directory: {named} begins with the home directory of a user, and there is none. "
+            f"Set {variable} to a whole path."
+        ) from error
 
 
 def locate(dataset: str, file: str, folder: str | None = None) -> Path:

@@ -8,10 +8,12 @@ import time
 
 import numpy as np
 import pytest
+import typer
 from rich.console import Console
 from rich.progress import Progress
 
 from edgecond.cli import console
+from edgecond.errors import DataError
 from edgecond.nn.training import Step
 
 
@@ -59,3 +61,37 @@ def test_a_confusion_matrix_has_a_row_for_each_class(capsys: pytest.CaptureFixtu
     rows = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert ["0", "cat", "2", "1", "67", "%"] in rows
     assert ["1", "dog", "·", "4", "100", "%"] in rows
+
+
+ESCAPES = "\x1b[31mred\x07\x9b2J\u202e"
+SHOWN = r"\x1b[31mred\x07\x9b2J\u202e"
+
+
+def test_escapes_in_an_error_are_shown_as_text(capsys: pytest.CaptureFixture[str]):
+    with pytest.raises(typer.Exit), console.users_errors():
+        raise DataError(f"{ESCAPES}.npy cannot be read.")
+
+    assert capsys.readouterr().err == f"{SHOWN}.npy cannot be read.\n"
+
+
+def test_escapes_and_line_breaks_in_the_name_of_a_class_stay_in_its_cell(capsys: pytest.CaptureFixture[str]):
+    console.confusion_table(np.eye(2), [ESCAPES, "two\nlines"])
+
+    header, line, *rows = capsys.readouterr().out.splitlines()
+    assert [row.split("  ")[0].strip() for row in rows] == [f"0 {SHOWN}", r"1 two\nlines"]
+    assert len(line) == len(header)
+
+
+@pytest.mark.parametrize("name", ["[/red]", "[bold]x", ESCAPES])
+def test_a_bar_shows_the_name_of_the_data_as_it_is(name: str, monkeypatch: pytest.MonkeyPatch):
+    """Rich reads [bold] as markup, and a closing mark without its opening one is an error there."""
+    written = io.StringIO()
+    terminal = Console(file=written, force_terminal=True, width=120)
+    monkeypatch.setattr(console, "Progress", lambda *columns: Progress(*columns, console=terminal))
+    monkeypatch.setattr(Console, "is_terminal", True)
+
+    with console.progress(name) as (show_step, _):
+        show_step(step(0), 1, 10)
+
+    assert name.replace(ESCAPES, SHOWN) in written.getvalue()
+    assert ESCAPES not in written.getvalue()

@@ -3,12 +3,18 @@
 import csv
 import io
 import json
+import os
+import subprocess
+import sys
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from edgecond.cli import app
+from edgecond.runs.model import Model
 
 run = CliRunner().invoke
 
@@ -43,3 +49,69 @@ def test_a_file_that_cannot_be_read_is_reported_and_the_status_is_1(
     assert result.exit_code == 1
     assert str(tmp_path / "damaged.npy") in result.stderr
     assert len(result.stdout.splitlines()) == 2
+
+
+def named(model: Path, to: Path, *classes: str) -> Path:
+    """Write a copy of a model whose classes have other names."""
+    loaded = Model.load(model)
+    replace(loaded, classes=classes).save(to)
+    return to
+
+
+@pytest.mark.parametrize(
+    ("text", "cell"),
+    [
+        ("=1+1", "'=1+1"),
+        ("@SUM(A1)", "'@SUM(A1)"),
+        ("+1-2", "'+1-2"),
+        ("-x", "'-x"),
+        ("\t=1", "'\t=1"),
+        ("\r=1", "'\r=1"),
+        ("-1.5", "-1.5"),
+        ("+1e5", "+1e5"),
+        ("ball", "ball"),
+        ("a=b", "a=b"),
+    ],
+)
+def test_text_that_a_spreadsheet_would_run_has_an_apostrophe_unless_it_is_a_number(
+    text: str, cell: str, trained: tuple[Path, str], clouds: Path, tmp_path: Path
+):
+    """OWASP, CSV Injection: formulas begin with = + - or @, perhaps after a tab or a line break."""
+    words = ["predict", str(named(trained[0], tmp_path / "model", text, text + " ")), str(clouds / "ball" / "0.npy")]
+
+    (usual,) = csv.DictReader(io.StringIO(run(app, words).stdout, newline=""))
+    (raw,) = csv.DictReader(io.StringIO(run(app, [*words, "--raw"]).stdout, newline=""))
+    line = json.loads(run(app, [*words, "--json"]).stdout)
+
+    assert (usual["class"].rstrip(" "), raw["class"].rstrip(" "), line["class"].rstrip(" ")) == (cell, text, text)
+    assert usual["file"] == raw["file"] == str(clouds / "ball" / "0.npy")
+
+
+def test_escapes_in_a_name_are_written_out_on_a_terminal_and_kept_elsewhere(
+    trained: tuple[Path, str], clouds: Path, tmp_path: Path
+):
+    model = named(trained[0], tmp_path / "model", "\x1b[31ma", "\x1b[31mb")
+    command = [sys.executable, "-m", "edgecond", "predict", str(model), str(clouds / "ball" / "0.npy")]
+    ours, theirs = os.openpty()
+    subprocess.run(command, stdout=theirs, check=True)
+    os.close(theirs)
+    shown = b""
+    with suppress(OSError), os.fdopen(ours, "rb", 0) as terminal:
+        while part := terminal.read(1000):
+            shown += part
+
+    assert rb"\x1b[31m" in shown
+    assert b"\x1b" not in shown
+    assert "\x1b[31m" in run(app, command[3:]).stdout
+
+
+def test_two_commands_that_write_the_same_file_leave_one_whole(trained: tuple[Path, str], clouds: Path, tmp_path: Path):
+    """Both write the same rows, in an order that chance decides; the file is that of either."""
+    words = ["predict", str(trained[0]), str(clouds)]
+    command = [sys.executable, "-m", "edgecond", *words, "--out", str(tmp_path / "rows.csv")]
+
+    both = [subprocess.Popen(command) for _ in range(2)]
+
+    assert [process.wait() for process in both] == [0, 0]
+    assert (tmp_path / "rows.csv").read_text() == run(app, words).stdout
+    assert [path.name for path in tmp_path.iterdir()] == ["rows.csv"]

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import sys
+from contextlib import suppress
+from errno import EBADF, EDQUOT, EFBIG, EIO, ENOSPC, EPIPE
 
 from edgecond.cli import (
     demo,
@@ -21,6 +24,7 @@ from edgecond.cli import (
     train,
 )
 from edgecond.cli._app import app
+from edgecond.cli.console import echo
 
 __all__ = [
     "app",
@@ -41,6 +45,9 @@ __all__ = [
     "train",
 ]
 
+_UNWRITABLE = (EBADF, EDQUOT, EFBIG, EIO, ENOSPC, EPIPE)
+"""Errors of standard output, which has no file name; those of files are sentences that name them."""
+
 
 def main() -> None:
     """Run the command `edgecond`."""
@@ -48,4 +55,20 @@ def main() -> None:
     # run several times slower where other programs want the cores, and long enough to bridge the gaps of a training
     # step, as waking a thread takes longer than most of its operations.
     os.environ.setdefault("GOMP_SPINCOUNT", "10000")
-    app()
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by the caller
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 (open until the end)
+        getattr(sys, name).reconfigure(errors="backslashreplace")  # for characters that the encoding does not have
+    try:
+        try:
+            app()
+        finally:
+            sys.stdout.flush()
+    except OSError as error:
+        if error.filename is not None or error.errno not in _UNWRITABLE:
+            raise
+        if error.errno != EPIPE:  # else the reader has seen enough
+            with suppress(OSError):
+                echo(f"the output must be written: {error.strerror}. Send it to another place.", err=True)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # Python writes what is left when it ends
+        sys.exit(1 if error.errno == EPIPE else 2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import time
@@ -13,7 +14,8 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from edgecond.errors import EdgecondError
+from edgecond.errors import EdgecondError, printable
+from edgecond.processes import stop_signals
 
 if TYPE_CHECKING:
     from edgecond.nn.training import Step
@@ -23,26 +25,36 @@ Count = Callable[[int, int], None]  # done, of all
 Say = Callable[[str, int, int], None]  # what, done, of all
 
 
+def echo(text: object, err: bool = False) -> None:
+    """Print a line; control characters in names are written out."""
+    typer.echo(printable(str(text)), err=err)
+
+
 @contextmanager
 def users_errors() -> Iterator[None]:
     """Print an error of edgecond as a sentence without a traceback, and exit with status 2."""
     try:
         yield
     except EdgecondError as error:
-        typer.echo(error, err=True)
+        echo(error, err=True)
         raise typer.Exit(2) from None
 
 
 @contextmanager
 def until_asked_to_stop(then: Callable[[int], object] = lambda kind: None) -> Iterator[list[int]]:
-    """Yield a list that fills when SIGINT or SIGTERM comes; `then` is called with the signal."""
+    """Yield a list that fills when SIGINT, SIGTERM or SIGHUP comes; `then` is called with the signal.
+
+    Forked processes do nothing: a terminal sends its signals to them too.
+    """
     signals: list[int] = []
+    owner = os.getpid()
 
     def remember(kind: int, _: object) -> None:
-        signals.append(kind)
-        then(kind)
+        if os.getpid() == owner:
+            signals.append(kind)
+            then(kind)
 
-    before = {kind: signal.signal(kind, remember) for kind in (signal.SIGINT, signal.SIGTERM)}
+    before = {kind: signal.signal(kind, remember) for kind in stop_signals()}
     try:
         yield signals
     finally:
@@ -62,9 +74,14 @@ def progress(name: str, seen: bool = True) -> Iterator[tuple[Tell, Count]]:
     if not Console().is_terminal:
         yield _of(_lines(name))
         return
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn(), TextColumn("{task.fields[say]}"))
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[say]}", markup=False),
+    )
     with Progress(*columns) as bar:
-        task = bar.add_task(name, total=None, say="")
+        task = bar.add_task(printable(name), total=None, say="")
 
         def draw(say: str, done: int, total: int) -> None:
             if done < bar.tasks[task].completed:  # steps after the pyramids, or another run
@@ -84,9 +101,9 @@ def counting(name: str, seen: bool = True) -> Iterator[Callable[[int, int | None
     if not seen or not err.is_terminal:
         yield _counted_lines(name) if seen else lambda done, total: None
         return
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=err, transient=True, redirect_stdout=False) as bar:
-        task = bar.add_task(name, total=None)
+        task = bar.add_task(printable(name), total=None)
         yield lambda done, total: bar.update(task, total=total, completed=done)
 
 
@@ -99,7 +116,7 @@ def _counted_lines(name: str, every: float = 30.0) -> Callable[[int, int | None]
         if now - last > every:
             last = now
             minutes = (now - start) / max(1, done) * ((total or 0) - done) / 60
-            typer.echo(f"{name}: {done:,}{f' of {total:,}, {minutes:.0f} min left' if total else ''}", err=True)
+            echo(f"{name}: {done:,}{f' of {total:,}, {minutes:.0f} min left' if total else ''}", err=True)
 
     return say
 
@@ -117,7 +134,7 @@ def _lines(name: str, every: float = 30.0) -> Say:
         if now - last > every or done == total:
             last = now
             left = (now - start) / max(1, done - first) * (total - done) / 60
-            typer.echo(f"{name}: {what}, {left:.0f} min left")
+            echo(f"{name}: {what}, {left:.0f} min left")
 
     return say
 
@@ -134,12 +151,13 @@ def _of(say: Say) -> tuple[Tell, Count]:
 
 def print_table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print a table with aligned columns, cut at the width of the terminal."""
-    widths = [max(map(len, column)) for column in zip(headers, *rows, strict=True)]
-    padded = [map(str.ljust, row, widths) for row in (headers, *rows)]
+    cells = [[printable(cell).replace("\n", "\\n") for cell in row] for row in (headers, *rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    padded = [map(str.ljust, row, widths) for row in cells]
     lines = ["  ".join(row).rstrip() for row in padded]
     most = Console().width if Console().is_terminal else max(map(len, lines))
     shown = [line if len(line) <= most else f"{line[: most - 1]}…" for line in lines]
-    typer.echo("\n".join([shown[0], "─" * max(map(len, shown)), *shown[1:]]))
+    echo("\n".join([shown[0], "─" * max(map(len, shown)), *shown[1:]]))
 
 
 def confusion_table(table: Any, classes: Sequence[str]) -> None:

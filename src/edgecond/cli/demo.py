@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from edgecond.cli._app import verb
+from edgecond.cli.console import echo
 from edgecond.cli.running import print_evaluation, watched
 
 
@@ -28,7 +29,7 @@ def demo(
     from edgecond.runs.recipe import find
 
     recipe = find("digits/ecc")
-    typer.echo(f"{recipe.network}\non 1,437 handwritten digits of 8 x 8 pixels, each a cloud of 64 points")
+    echo(f"{recipe.network}\non 1,437 handwritten digits of 8 x 8 pixels, each a cloud of 64 points")
     trained = watched("digits", run.train, recipe, directory=out, epochs=epochs, restart=True)
     print_evaluation(trained.model, trained.test)
     examples = out / "examples"
@@ -36,7 +37,7 @@ def demo(
     for number, (cloud, y) in enumerate(digits.load()[1].take(range(3))):
         points = torch.cat([cloud.positions, cloud.signal], dim=1)
         np.save(examples / f"test{number}-a-{trained.model.classes[y]}.npy", points)
-    typer.echo(f"The model and three of the digits are in {out}. Next:")
-    typer.echo(f"  edgecond evaluate {out}")
-    typer.echo(f"  edgecond predict {out} {examples}/*.npy")
-    typer.echo(f"  edgecond report {out}")
+    echo(f"The model and three of the digits are in {out}. Next:")
+    echo(f"  edgecond evaluate {out}")
+    echo(f"  edgecond predict {out} {examples}/*.npy")
+    echo(f"  edgecond report {out}")

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from edgecond.cli._app import verb
-from edgecond.cli.console import users_errors
+from edgecond.cli.console import echo, users_errors
 from edgecond.cli.running import load_test_set, Moved, print_evaluation
 
 
@@ -33,6 +33,6 @@ def evaluate(
         number = about.get("fold", 0) if fold is None else fold
         test = load_test_set(model, loaded, moved, number)
     if test.digest != about["data"]:
-        typer.echo("note: these data are not the training data, by their digest.", err=True)
-    typer.echo(f"{loaded.recipe.name}, fold {number}, seed {about['seed']}, {about['epochs']} epochs")
+        echo("note: these data are not the training data, by their digest.", err=True)
+    echo(f"{loaded.recipe.name}, fold {number}, seed {about['seed']}, {about['epochs']} epochs")
     print_evaluation(loaded, test, views)

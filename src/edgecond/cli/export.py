@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from edgecond.cli._app import verb
-from edgecond.cli.console import print_table, users_errors
+from edgecond.cli.console import echo, print_table, users_errors
 
 
 @verb()
@@ -28,7 +28,7 @@ def export(
         path = out or (model / FILE if model.is_dir() else model).with_suffix(exporting.suffix(to))
         loaded = Model.load(model)
         exporting.export(loaded, path, to)
-    typer.echo(path)
+    echo(path)
     inputs = exporting.signature(loaded.recipe.network, *loaded.widths)
     rows = [[part.name, " x ".join(map(str, part.shape)), part.dtype, part.meaning] for part in inputs]
     print_table(["input", "shape", "type", "meaning"], rows)

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from edgecond.cli._app import verb
+from edgecond.cli.console import echo
 from edgecond.cli.running import Epochs, Jobs, Results, Resume, run_folds, Runs, Seeds, Workers
 
 
@@ -32,15 +33,13 @@ def fair(
     from edgecond.paper import fair as protocol
 
     if dataset not in protocol.QUOTED:
-        typer.echo(
-            f"a data set with public folds must be one of {', '.join(protocol.QUOTED)}: got {dataset}.", err=True
-        )
+        echo(f"a data set with public folds must be one of {', '.join(protocol.QUOTED)}: got {dataset}.", err=True)
         raise typer.Exit(2)
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
-        typer.echo("this protocol runs folds side by side: use --jobs instead of torchrun.", err=True)
+        echo("this protocol runs folds side by side: use --jobs instead of torchrun.", err=True)
         raise typer.Exit(2)
     recipe = protocol.candidate(dataset, "ecc", "fair")
     wanted = [(f, s) for s in seed or [0] for f in (range(protocol.FOLDS) if fold is None else fold)]
     options = {"epochs": epochs, "workers": workers, "runs": runs, "results": results}
-    work = partial(protocol.assess, dataset, report=typer.echo)
+    work = partial(protocol.assess, dataset, report=echo)
     run_folds(["fair", dataset], recipe, work, wanted, jobs, resume, [protocol.METRIC, "train_accuracy"], options)

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from edgecond.cli._app import verb
-from edgecond.cli.console import users_errors
+from edgecond.cli.console import echo, users_errors
 
 
 @verb()
@@ -21,4 +21,4 @@ def fetch(
     from edgecond.data import datasets
 
     with users_errors():
-        typer.echo(datasets.fetch(name))
+        echo(datasets.fetch(name))

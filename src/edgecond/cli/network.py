@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from edgecond.cli._app import verb
-from edgecond.cli.console import print_table, users_errors
+from edgecond.cli.console import echo, print_table, users_errors
 from edgecond.notation import Architecture, D, FC, Pooling, V
 
 
@@ -29,4 +29,4 @@ def network(
         rows.append([str(layer), "" if isinstance(layer, FC | D) else on, type(layer).__doc__ or ""])
     print_table(["layer", "level", ""], rows)
     layers, resolutions = architecture.parametric_layers, architecture.resolutions
-    typer.echo(f"parametric layers: {layers}, levels of graph resolution: {resolutions}")
+    echo(f"parametric layers: {layers}, levels of graph resolution: {resolutions}")

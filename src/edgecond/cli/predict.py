@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, TextIO
+from typing import Annotated, Any, cast, TextIO
 
 import typer
 
 from edgecond.cli._app import verb
-from edgecond.cli.console import counting, users_errors
+from edgecond.cli.console import counting, echo, users_errors
+from edgecond.errors import printable
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+"""What text begins with that spreadsheets run as a formula (OWASP, CSV Injection)."""
 
 
 @verb()
@@ -37,6 +43,10 @@ def predict(
         bool, typer.Option("--probabilities", help="Write the probability of every class.")
     ] = False,
     lines: Annotated[bool, typer.Option("--json", help="Write JSON lines instead of CSV.")] = False,
+    raw: Annotated[
+        bool,
+        typer.Option("--raw", help="Write text as it is into CSV, even what a spreadsheet would run as a formula."),
+    ] = False,
     out: Annotated[Path | None, typer.Option(help="The file to write instead of stdout, whole or not at all.")] = None,
     ply: Annotated[
         Path | None,
@@ -47,11 +57,12 @@ def predict(
 
     Where points or vertices have predictions there is a row for each, or with --ply a file for each cloud.
 
+    Text that a spreadsheet would run as a formula, which begins with = + - or @, has an apostrophe before it in CSV.
+
     Files that cannot be read are reported and left out, and the exit status is then 1.
 
     Example: edgecond predict runs/demo runs/demo/examples/*.npy
     """
-    import csv
     import json
 
     from edgecond.runs.model import Model
@@ -62,15 +73,15 @@ def predict(
     def report(sentence: str) -> None:
         nonlocal unread
         unread += 1
-        typer.echo(sentence, err=True)
+        echo(sentence, err=True)
 
     with users_errors():
         loaded = Model.load(model)
         hidden = out is None and sys.stdout.isatty()  # rows that run over the terminal are progress enough
         with _written_to(out) as stream, counting(loaded.recipe.name, seen=not hidden) as progress:
-            writer = csv.DictWriter(stream, columns(loaded, probabilities, ply), lineterminator="\n")
+            names = columns(loaded, probabilities, ply)
             if not lines:
-                writer.writeheader()
+                stream.write(_line(names, raw))
             for row in predictions(
                 loaded,
                 files,
@@ -81,24 +92,46 @@ def predict(
                 report=report,
                 progress=progress,
             ):
-                if lines:
-                    stream.write(json.dumps(row, ensure_ascii=False) + "\n")
-                else:
-                    writer.writerow(row)
+                cells = [row[name] for name in names]
+                stream.write(json.dumps(row, ensure_ascii=False) + "\n" if lines else _line(cells, raw))
     if unread:
         raise typer.Exit(1)
+
+
+def _line(cells: Sequence[Any], raw: bool) -> str:
+    """Return cells as a line of CSV."""
+    line = io.StringIO()
+    # Python before 3.13 quotes a carriage return only if lines end with one.
+    csv.writer(line, lineterminator="\r\n").writerow(cells if raw else map(_inert, cells))
+    return line.getvalue().removesuffix("\r\n") + "\n"
+
+
+def _inert(cell: Any) -> Any:
+    """Return a cell with an apostrophe before text that a spreadsheet would run as a formula; numbers stay."""
+    if not isinstance(cell, str) or not cell.startswith(_FORMULA):
+        return cell
+    try:
+        float(cell)
+    except ValueError:
+        return f"'{cell}"
+    return cell
+
+
+class _Terminal(io.TextIOBase):
+    """Standard output, with control characters in names written out."""
+
+    def write(self, text: str) -> int:
+        return sys.stdout.write(printable(text))
 
 
 @contextmanager
 def _written_to(out: Path | None) -> Iterator[TextIO]:
     if out is None:
-        yield sys.stdout
+        yield cast(TextIO, _Terminal()) if sys.stdout.isatty() else sys.stdout
         return
-    import io
-
     from edgecond.files import atomic_file
 
     with atomic_file(out) as file:
-        text = io.TextIOWrapper(file, "utf-8", newline="")
+        text = io.TextIOWrapper(file, "utf-8", "backslashreplace", newline="")
         yield text
         text.detach()  # which writes what is left, and leaves the file open

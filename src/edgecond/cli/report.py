@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from edgecond.cli._app import verb
-from edgecond.cli.console import users_errors
+from edgecond.cli.console import echo, users_errors
 from edgecond.cli.running import load_test_set, Moved
 
 
@@ -29,4 +29,4 @@ def report(
 
     with users_errors():
         path = write(run, out, load_test_set(run, Model.load(run), moved))
-    typer.echo(f"The report is in {path}.")
+    echo(f"The report is in {path}.")

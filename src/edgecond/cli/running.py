@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, TYPE_CHECKING, TypeVar
 
 import typer
 
-from edgecond.cli.console import confusion_table, progress, until_asked_to_stop, users_errors
+from edgecond.cli.console import confusion_table, echo, progress, until_asked_to_stop, users_errors
+from edgecond.processes import end_with_parent
 
 if TYPE_CHECKING:
     from edgecond.data.kinds import LabelledExamples
@@ -17,12 +19,15 @@ if TYPE_CHECKING:
     from edgecond.runs.model import Model
     from edgecond.runs.recipe import Recipe
 
+_PARENT = "EDGECOND_PARENT"  # number of the process that runs folds in parallel, with whose end they stop
+
 T = TypeVar("T")
 Settings = Annotated[
     list[str] | None, typer.Option("--set", help="Another setting, as train.learning_rate=0.05; may be repeated.")
 ]
 Moved = Annotated[Path | None, typer.Option("--data", help="Where your data are now, if they were moved.")]
-Seeds = Annotated[list[int] | None, typer.Option(help="Random seed; may be repeated.")]
+MAX_SEED = 2**32 - 1  # as `edgecond.runs.source` has it, which is imported only when a verb runs
+Seeds = Annotated[list[int] | None, typer.Option(min=0, max=MAX_SEED, help="Random seed; may be repeated.")]
 Jobs = Annotated[int, typer.Option(min=1, help="Number of folds to run in parallel, one thread each.")]
 Epochs = Annotated[int | None, typer.Option(min=1, help="Number of epochs instead of the paper's.")]
 Workers = Annotated[int, typer.Option(min=0, help="Number of processes that build batches ahead.")]
@@ -32,21 +37,29 @@ Results = Annotated[Path, typer.Option(help="Directory of records.")]
 
 
 def watched(name: str, work: Callable[..., T], *args: Any, **options: Any) -> T:
-    """Return what `work` returns, with a progress bar, and stop it when asked to."""
+    """Return what `work` returns, with a progress bar, and stop it when asked to: at once before the first step."""
     from edgecond.nn import parallel
     from edgecond.runs.run import Interrupted
 
-    first = parallel.rank() == 0
-    with users_errors(), until_asked_to_stop() as signals, progress(name, seen=first) as (show_step, show_pyramids):
+    first, begun = parallel.rank() == 0, False
+
+    def stop(_: int) -> None:
+        if not begun:
+            raise Interrupted("stopped before the first step; the same command goes on.")
+
+    with users_errors(), progress(name, seen=first) as (show_step, show_pyramids):
 
         def observe(step: Step, batches: int, epochs: int) -> bool:
+            nonlocal begun
+            begun = True
             show_step(step, batches, epochs)
             return not signals
 
         try:
-            return work(*args, observe=observe, progress=show_pyramids, **options)
+            with until_asked_to_stop(stop) as signals:
+                return work(*args, observe=observe, progress=show_pyramids, **options)
         except Interrupted as stopped:
-            typer.echo(f"{name}: {stopped}")
+            echo(f"{name}: {stopped}")
             raise typer.Exit(130) from None
 
 
@@ -62,7 +75,7 @@ def print_evaluation(model: Model, test: LabelledExamples, views: int | None = N
     confusion = model.task.confusion(y, outputs)
     if confusion is not None:
         confusion_table(confusion, test.classes)
-    typer.echo(f"{len(test)} test examples: {model.task.written(shown)}")
+    echo(f"{len(test)} test examples: {model.task.written(shown)}")
 
 
 def load_test_set(run: Path, model: Model, moved: Path | None = None, fold: int | None = None) -> LabelledExamples:
@@ -106,13 +119,15 @@ def run_folds(
     from edgecond.nn import parallel
     from edgecond.nn.tasks import find
 
+    if parent := os.environ.get(_PARENT):
+        end_with_parent(int(parent), lambda: os.kill(os.getpid(), signal.SIGTERM))
     with parallel.processes():
         for fold, seed in wanted:
             name = f"{' '.join(command[1:])} fold {fold} seed {seed}"
             record = watched(name, work, fold, seed, restart=not resume, **options)
             if parallel.rank() == 0:  # an experiment may have one view where its row has votes
                 known = {metric: record["metrics"][metric] for metric in metrics if metric in record["metrics"]}
-                typer.echo(f"{name}: {find(recipe.task).written(known)}")
+                echo(f"{name}: {find(recipe.task).written(known)}")
 
 
 def precompute(recipe: Recipe) -> None:
@@ -135,6 +150,7 @@ def in_parallel(command: Sequence[str], wanted: Sequence[tuple[int, int]], jobs:
 
     running: list[subprocess.Popen[bytes]] = []
     waiting, status = list(wanted), 0
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", _PARENT: str(os.getpid())}
 
     def pass_on(kind: int) -> None:
         for process in running:
@@ -145,7 +161,7 @@ def in_parallel(command: Sequence[str], wanted: Sequence[tuple[int, int]], jobs:
             while waiting and len(running) < jobs and not status and not signals:
                 fold, seed = waiting.pop(0)
                 one = [sys.executable, "-m", "edgecond", *command, f"--fold={fold}", f"--seed={seed}"]
-                running.append(subprocess.Popen(one, env={**os.environ, "OMP_NUM_THREADS": "1"}))
+                running.append(subprocess.Popen(one, env=environment))
             time.sleep(0.1)
             ended = [process for process in running if process.poll() is not None]
             status = status or next((process.returncode for process in ended if process.returncode), 0)

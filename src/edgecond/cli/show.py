@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from edgecond.cli._app import verb
-from edgecond.cli.console import users_errors
+from edgecond.cli.console import echo, users_errors
 
 
 @verb()
@@ -21,6 +21,6 @@ def show(row: Annotated[str, typer.Argument(help="A row of `edgecond list`.")]) 
     with users_errors():
         recipe = find(row)
     for claim in recipe.paper:
-        typer.echo(f"{'paper':21}{claim}")
+        echo(f"{'paper':21}{claim}")
     for name, value in format_settings(recipe).items():
-        typer.echo(f"{name:21}{value}")
+        echo(f"{name:21}{value}")

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from edgecond.cli._app import verb
-from edgecond.cli.console import print_table
+from edgecond.cli.console import echo, print_table
 from edgecond.cli.running import Results
 
 
@@ -29,7 +29,7 @@ def table(
     found = entries(int(number), results) if number.isdecimal() else []
     if not found:
         known = f"{', '.join(map(str, tables()))}, gains, fair and experiments"
-        typer.echo(f"a table must be one of {known}: got {number}.", err=True)
+        echo(f"a table must be one of {known}: got {number}.", err=True)
         raise typer.Exit(2)
     rows = []
     for entry in found:
@@ -40,7 +40,7 @@ def table(
         cells = [_short(entry.metric), entry.written(entry.paper), rerun, spread, folds, str(entry.seeds), epochs]
         rows.append([entry.recipe.name, *cells, entry.row])
     print_table(["row", "metric", "paper", "rerun", "±", "folds", "seeds", "epochs", "in the paper"], rows)
-    typer.echo("±: standard deviation over folds; the metric of a fold is the mean over its seeds.")
+    echo("±: standard deviation over folds; the metric of a fold is the mean over its seeds.")
 
 
 def _short(metric: str) -> str:
@@ -56,9 +56,7 @@ def _gains(results: Path) -> None:
         for each in gains(results)
     ]
     print_table(["row", "metric", "paper's gain", "gain here", "row's", "plain ECC's", "folds"], rows)
-    typer.echo(
-        "Compared with plain ECC on the folds and seeds that both have; ±: standard error of the gain over folds."
-    )
+    echo("Compared with plain ECC on the folds and seeds that both have; ±: standard error of the gain over folds.")
 
 
 def _fair_protocol(results: Path) -> None:
@@ -67,7 +65,7 @@ def _fair_protocol(results: Path) -> None:
     rows = [[found.dataset, *map(found.quoted, MODELS), found.rerun, found.choices] for found in assessments(results)]
     quoted = [f"{model}, quoted" for model in MODELS]
     print_table(["dataset", *quoted, "ECC, rerun", "selected"], rows)
-    typer.echo("±: standard deviation over the ten outer folds. Quoted: Errica et al., ICLR 2020.")
+    echo("±: standard deviation over the ten outer folds. Quoted: Errica et al., ICLR 2020.")
 
 
 def _experiments(results: Path) -> None:
@@ -75,8 +73,8 @@ def _experiments(results: Path) -> None:
 
     found = experiments(results)
     if not found:
-        typer.echo(f"{results} has no experiments: `edgecond reproduce ROW --set NAME=VALUE` records one.")
+        echo(f"{results} has no experiments: `edgecond reproduce ROW --set NAME=VALUE` records one.")
         return
     rows = [[each.recipe.name, each.change, each.metric, *each.cells, str(len(each.folds))] for each in found]
     print_table(["row", "change", "metric", "row's", "changed", "difference", "folds"], rows)
-    typer.echo("On the folds and seeds that both have; ±: standard error of the difference over folds.")
+    echo("On the folds and seeds that both have; ±: standard error of the difference over folds.")

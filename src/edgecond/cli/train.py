@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from edgecond.cli._app import verb
-from edgecond.cli.console import users_errors
-from edgecond.cli.running import print_evaluation, Settings, watched
+from edgecond.cli.console import echo, users_errors
+from edgecond.cli.running import MAX_SEED, print_evaluation, Settings, watched
 
 
 @verb()
@@ -48,7 +48,7 @@ def train(
     epochs: Annotated[int | None, typer.Option(min=1, help="Number of epochs instead of the recipe's.")] = None,
     settings: Settings = None,
     fold: Annotated[int, typer.Option(min=0, help="The fold to test on; the others are the training set.")] = 0,
-    seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=MAX_SEED, help="Random seed.")] = 0,
     workers: Annotated[int, typer.Option(min=0, help="Number of processes that build batches ahead.")] = 0,
     restart: Annotated[
         bool, typer.Option("--restart", help="Start from the beginning, whatever the directory holds.")
@@ -106,10 +106,10 @@ def train(
     directory = out or Path("runs/train", name)
     with parallel.processes():
         if parallel.rank() == 0:
-            typer.echo("\n".join(notes))
+            echo("\n".join(notes))
         trained = watched(name, run.train, recipe, fold, seed, directory=directory, **options)
         if parallel.rank() == 0:
             if source is not None:
                 source.save(directory)
             print_evaluation(trained.model, trained.test)
-            typer.echo(f"The model is in {directory}; `edgecond report {directory}` writes a page about it.")
+            echo(f"The model is in {directory}; `edgecond report {directory}` writes a page about it.")

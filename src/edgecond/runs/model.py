@@ -207,7 +207,7 @@ class Model:
     def load(path: Path | str) -> Model:
         """Read a model file, or that of a run's directory."""
         path = Path(path)
-        if not (file := path / FILE if path.is_dir() else path).exists():
+        if not (file := path / FILE if path.is_dir() else path).is_file():
             raise CheckpointError(
                 f"{path} must be a model file, or the directory of a run with its model in {FILE}: there is none. "
                 "`edgecond train` writes one."

@@ -210,6 +210,11 @@ def with_settings(recipe: Recipe, changes: Mapping[str, Any]) -> Recipe:
     for name, value in changes.items():
         if name in ("name", "dataset", "task"):
             raise RecipeError(f"{name} follows from the data and cannot be set: got {value!r}. Leave it out.")
+        if name == "input" and recipe.input is None:
+            raise RecipeError(
+                f"input must be left out for {recipe.name}, whose graphs are given: resolution and radius are for "
+                f"clouds. Got {value!r}."
+            )
         if name not in known:
             last = name.rpartition(".")[2]  # people write rate for train.learning_rate
             within = [dotted for dotted in known if last and last in dotted.rpartition(".")[2]]

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
-import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,6 +25,8 @@ from edgecond.nn import parallel
 from edgecond.nn.checkpoint import load_checkpoint, save_checkpoint
 from edgecond.nn.schedules import Schedule
 from edgecond.nn.training import Step, Training
+from edgecond.processes import end_with_parent
+from edgecond.runs.lock import locked
 from edgecond.runs.model import FILE, Model
 from edgecond.runs.recipe import Recipe, with_epochs
 from edgecond.runs.train import SCHEDULE_SETTINGS, Train
@@ -49,16 +50,8 @@ class _Positions(Dataset[Sample]):
         return self.batches.batch(position // len(self.batches), position % len(self.batches))
 
 
-def _end_with_parent(_: int) -> None:
-    """End a worker with its parent: torch's own check may wait forever for a killed parent to read a batch."""
-    parent = os.getppid()
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(1)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
+def _begin_worker(_: int) -> None:
+    end_with_parent()  # torch's own check may wait forever for a killed parent to read a batch
 
 
 @dataclass(frozen=True)
@@ -79,7 +72,7 @@ class Ahead:
             batch_size=None,
             sampler=positions,
             num_workers=self.workers,
-            worker_init_fn=_end_with_parent,
+            worker_init_fn=_begin_worker,
             **ahead,  # type: ignore[arg-type]
         )
         return iter(loader)
@@ -235,6 +228,8 @@ def train(
 ) -> Trained:
     """Train the network of a recipe on all folds but one; a run that was stopped is resumed.
 
+    The directory is locked meanwhile: it is an error if another process trains in it.
+
     Args:
         recipe: Data set, network and settings.
         fold: The test fold, from 0.
@@ -249,24 +244,25 @@ def train(
         device: Device of the network; a GPU if there is one by default.
     """
     recipe = with_epochs(recipe, epochs)
-    examples, test = parts or datasets.load(recipe.dataset, fold, **recipe.options)
-    with parallel.first_alone():  # pyramids of graphs are computed once, and then read from the cache
-        model = Model.new(recipe, examples, seed, progress, transient=directory is None)
-    model.network.to(device or parallel.device())
-    batches = model.batches(examples, seed, (parallel.rank(), parallel.ranks()))
-    schedule, optimizer = recipe.train.make_schedule(), recipe.train.make_optimizer()
-    made_of = {"recipe": recipe.settings(), "data": examples.digest, "fold": fold, "seed": seed}
-    run = Run(
-        directory,
-        made_of,
-        Training(model.network, schedule, seed, task=model.task, optimizer=optimizer),
-    )
-    if directory is not None and not restart:
-        run.resume(len(batches))
-    run.learn(Ahead(batches, workers), observe)
-    model.about.update(fold=fold, epochs=schedule.epochs)
-    if directory is not None and parallel.rank() == 0:
-        model.save(directory / FILE)
+    with locked(directory) if directory is not None and parallel.rank() == 0 else nullcontext():
+        examples, test = parts or datasets.load(recipe.dataset, fold, **recipe.options)
+        with parallel.first_alone():  # pyramids of graphs are computed once, and then read from the cache
+            model = Model.new(recipe, examples, seed, progress, transient=directory is None)
+        model.network.to(device or parallel.device())
+        batches = model.batches(examples, seed, (parallel.rank(), parallel.ranks()))
+        schedule, optimizer = recipe.train.make_schedule(), recipe.train.make_optimizer()
+        made_of = {"recipe": recipe.settings(), "data": examples.digest, "fold": fold, "seed": seed}
+        run = Run(
+            directory,
+            made_of,
+            Training(model.network, schedule, seed, task=model.task, optimizer=optimizer),
+        )
+        if directory is not None and not restart:
+            run.resume(len(batches))
+        run.learn(Ahead(batches, workers), observe)
+        model.about.update(fold=fold, epochs=schedule.epochs)
+        if directory is not None and parallel.rank() == 0:
+            model.save(directory / FILE)
     return Trained(model, test, run.history, run.seconds)
 
 

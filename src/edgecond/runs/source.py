@@ -16,6 +16,8 @@ from edgecond.runs.recipe import Recipe
 from edgecond.runs.user_data import Dataset, read_split
 
 FILE = "data.json"
+MAX_SEED = 2**32 - 1
+"""Largest random seed, which NumPy and scikit-learn set."""
 _TYPES: dict[str, type | tuple[type, ...]] = {
     "path": str,
     "smiles": (str, type(None)),
@@ -82,6 +84,8 @@ class Source:
             texts = value if isinstance(value, list) else ()
             if not isinstance(value, _TYPES[name]) or not all(isinstance(text, str) for text in texts):
                 raise DataError(f"{file} must have {name} as `edgecond train` wrote it: got {value!r}.")
+        if not 0 <= content.get("seed", 0) <= MAX_SEED:
+            raise DataError(f"{file} must have a seed from 0 to {MAX_SEED}: got {content['seed']}.")
         split = {name: content[name] for name in ("folds", "fold", "seed", "scaffold") if name in content}
         options = {
             name: content[name]

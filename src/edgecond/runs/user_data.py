@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from edgecond.data.kinds import check_options, Kind, kind_of_path, LabelledExamples, ReadOptions, Split, UserData
-from edgecond.errors import DataError
+from edgecond.errors import DataError, RecipeError
 from edgecond.nn import tasks
 from edgecond.nn.tasks import Task
 from edgecond.runs.recipe import find, Recipe, with_epochs, with_settings
@@ -56,6 +56,8 @@ def read_split(
     settings: Mapping[str, Any] | None = None,
 ) -> Dataset:
     """Read user data by given options and split; see `read`."""
+    if "options" in (settings or {}):
+        raise RecipeError("options follow from the data and cannot be set. Leave them out.")
     kind = kind_of_path(path, options)
     check_options(kind, path, options)
     data = kind.read(path, options)

@@ -41,7 +41,7 @@ def test_an_unknown_fold_or_option_is_an_error_that_lists_the_known_ones():
     with refused("the folds of sydney are numbered from 0 to 3: got 4.", DataError):
         datasets.load("sydney", 4)
     with refused("the folds of digits are numbered from 0 to 4: got -1.", DataError):
-        datasets.load("digits", fold=-1)
+        datasets.load("digits", -1)
     with refused("mnist has no option 'sprase': it has sparse.", DataError):
         datasets.load("mnist", sprase=True)
     with refused("sydney has no option 'points': it has none.", DataError):

@@ -54,7 +54,7 @@ def test_a_fold_is_loaded_by_name(whole: Any, name: str, split: str, sizes: tupl
     """Arithmetic: a tenth in the test set, rounded as the split does; `fair-selection` takes a tenth of the rest."""
     graphs = whole(name)
 
-    train, test = datasets.load(name, fold=0, split=split)
+    train, test = datasets.load(name, 0, split=split)
 
     assert isinstance(train, GraphExamples)
     assert isinstance(test, GraphExamples)

@@ -45,7 +45,7 @@ def folds(name: str) -> int:
 
 
 def load(
-    name: str, fold: int = 0, **options: Any
+    name: str, fold: int = 0, /, **options: Any
 ) -> tuple[Examples, Examples] | tuple[PointExamples, PointExamples] | tuple[GraphExamples, GraphExamples]:
     """Load the training and test examples of a dataset: clouds, clouds with labelled points, or graphs.
 

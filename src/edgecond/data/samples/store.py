@@ -7,9 +7,9 @@ import json
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import suppress
+from contextlib import closing, suppress
 from functools import partial
 from itertools import pairwise
 from multiprocessing import get_context
@@ -27,6 +27,7 @@ from edgecond.data.pyramid.kron import multiresolutions, TRIES, WeightedGraph
 from edgecond.data.samples import generator
 from edgecond.data.samples.graphs import PackedLevel, Pyramids
 from edgecond.files import cache_directory, replacing
+from edgecond.processes import end_with_parent, ignore_stop_signals
 
 VERSION = 2
 """Version of the pyramids, which changes when the same graphs and settings give different ones."""
@@ -108,10 +109,11 @@ def _computed(graphs: Graphs, work: Work, jobs: int | None, progress: Progress) 
     parts: list[Arrays] = []
     done = 0
     chunks = _chunks(graphs)
-    for chunk, arrays in zip(chunks, _mapped(work, chunks, jobs or os.cpu_count() or 1, graphs), strict=True):
-        parts.append(arrays)
-        done += len(chunk)
-        progress(done, len(graphs))
+    with closing(_mapped(work, chunks, jobs or os.cpu_count() or 1, graphs)) as results:
+        for chunk, arrays in zip(chunks, results, strict=True):
+            parts.append(arrays)
+            done += len(chunk)
+            progress(done, len(graphs))
     return {name: np.concatenate([arrays[name] for arrays in parts]) for name in parts[0]} if parts else {}
 
 
@@ -123,14 +125,27 @@ def _chunks(graphs: Graphs) -> list[range]:
     return [range(a, b) for a, b in pairwise(bounds)]
 
 
-def _mapped(work: Work, chunks: Sequence[range], jobs: int, graphs: Graphs) -> Iterator[Arrays]:
+def _mapped(work: Work, chunks: Sequence[range], jobs: int, graphs: Graphs) -> Generator[Arrays, None, None]:
     if jobs == 1 or graphs.num_vertices < FEW:
         yield from map(work, chunks)
         return
     # A forked process does not import the main script; a spawned one does, so the script must be importable.
     context = get_context("fork" if sys.platform == "linux" else None)
-    with ProcessPoolExecutor(jobs, context, initializer=threadpool_limits, initargs=(1,)) as pool:
+    pool = ProcessPoolExecutor(jobs, context, initializer=_begin_worker)
+    try:
         yield from pool.map(work, chunks)
+    except BaseException:  # an error or a signal: a chunk that nobody waits for may take minutes
+        for process in list(pool._processes.values()):
+            process.kill()
+        raise
+    finally:
+        pool.shutdown()
+
+
+def _begin_worker() -> None:
+    threadpool_limits(1)
+    ignore_stop_signals()
+    end_with_parent()
 
 
 def _pyramids_of(

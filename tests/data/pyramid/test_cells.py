@@ -121,6 +121,40 @@ def test_the_results_are_writable():
     assert all(array.flags.writeable for array in (source, target, index))
 
 
+POINTS, THREE = np.zeros((3, 3)), np.array([3])
+WRONG = {
+    "a cloud too large": (POINTS, np.array([4])),
+    "a cloud too small": (POINTS, np.array([2])),
+    "a negative size": (POINTS, np.array([4, -1])),
+    "sizes that overflow": (POINTS, np.array([2**62, 2**62, 2**62, 2**62, 3])),
+    "a part of a point": (np.zeros(8), np.array([2])),
+    "sizes of another type": (POINTS, np.array([3], np.int32)),
+}
+
+
+@needs_extension
+@pytest.mark.parametrize(("points", "sizes"), WRONG.values(), ids=WRONG)
+def test_the_extension_refuses_sizes_that_do_not_fit(points: np.ndarray, sizes: np.ndarray):
+    """It reads memory by them, and can be called by anyone."""
+    extension: Any = cells._extension
+    for call in (
+        lambda: extension.within(points, sizes, 1.0, 10, 100),
+        lambda: extension.closest(points, sizes, POINTS, THREE),
+        lambda: extension.closest(POINTS, THREE, points, sizes),
+    ):
+        with pytest.raises(ValueError, match="sizes must add up to the number of points"):
+            call()
+
+
+@needs_extension
+def test_the_extension_refuses_other_numbers_that_do_not_fit():
+    extension: Any = cells._extension
+    with pytest.raises(ValueError, match="at least 1 neighbour, itself: got -1"):
+        extension.within(POINTS, THREE, 1.0, -1, 100)
+    with pytest.raises(ValueError, match="as many clouds of centroids as of points: got 2 and 1"):
+        extension.closest(POINTS, THREE, POINTS, np.array([1, 2]))
+
+
 # Choice of the backend
 
 

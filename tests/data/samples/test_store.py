@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+from safetensors.numpy import load_file
 
 from edgecond.data.samples import store
 from edgecond.data.samples.graphs import Pyramids
@@ -82,6 +84,52 @@ def test_a_damaged_file_is_written_again(cache: Path, damage: str):
 
     assert equal(before, after)
     assert path.read_bytes() == content
+
+
+CHANGES = {
+    "a source beyond its graph": ("1.source", lambda a: put(a, 5, 1 << 30)),
+    "a negative source": ("1.source", lambda a: put(a, 0, -1)),
+    "a source of the next graph": ("2.source", lambda a: put(a, 0, int(a.max()) + 1)),
+    "fewer sources": ("1.source", lambda a: a[:-1]),
+    "a negative degree": ("1.degree", lambda a: put(put(a, 0, -(1 << 30)), 1, 1 << 30)),
+    "more degrees": ("1.degree", lambda a: np.append(a, np.int32(1))),
+    "a degree beyond the edges": ("2.degree", lambda a: put(a, 3, 1 << 30)),
+    "a map beyond the next level": ("0.pool_map", lambda a: put(a, 2, 1 << 30)),
+    "a negative map": ("1.pool_map", lambda a: put(a, 2, -5)),
+    "a shorter map": ("1.pool_map", lambda a: a[:-1]),
+    "a negative size": ("1.sizes", lambda a: put(a, 0, -1)),
+    "fewer graphs": ("1.sizes", lambda a: a[:-1]),
+    "larger graphs": ("2.sizes", lambda a: a * 1000),
+    "weights that are not finite": ("1.values", lambda a: put(a, 0, np.nan)),
+    "weights of another type": ("1.values", lambda a: a.astype(np.float64)),
+    "sources of another type": ("1.source", lambda a: a.astype(np.float32)),
+    "sources of two dimensions": ("1.source", lambda a: a[:, None]),
+    "another level": ("7.sizes", lambda a: np.zeros(3, np.int32)),
+    "a missing array": ("2.sizes", lambda a: None),
+}
+
+
+def put(array: np.ndarray, place: int, value: float) -> np.ndarray:
+    array = array.copy()
+    array[place] = value
+    return array
+
+
+@pytest.mark.parametrize(("name", "change"), CHANGES.values(), ids=CHANGES)
+def test_a_crafted_file_is_written_again(cache: Path, name: str, change: Callable):
+    """Its hash is right, and its numbers would be read beyond the end of an array."""
+    expected = pyramids(random_graphs(SIZES), 3, 2)
+    (file,) = cache.iterdir()
+    original, arrays = file.read_bytes(), load_file(file)
+    changed = change(arrays.pop(name, np.zeros(0)))
+    crafted = arrays if changed is None else arrays | {name: changed}
+    store._write(file, {key: np.ascontiguousarray(value) for key, value in crafted.items()})
+    assert file.read_bytes() != original
+
+    again = pyramids(random_graphs(SIZES), 3, 2)
+
+    assert equal(expected, again)
+    assert file.read_bytes() == original
 
 
 def test_pyramids_are_computed_with_a_warning_if_they_cannot_be_cached(cache: Path):

@@ -119,8 +119,11 @@ def test_a_half_from_autocast_is_multiplied_in_the_wider_precision(halved: str):
             r"the matrices must have shape \(2, 1, 5, 3\), .*: got \(2, 2, 5, 3\)\.",
         ),
         ({"x": torch.zeros(N_SRC, 4)}, r"the matrices must have shape \(2, 1, 5, 4\), .*: got \(2, 1, 5, 3\)\."),
-        ({"target": torch.zeros(4).long()}, r"runs need int64 .* one source and one target per edge\."),
-        ({"scale": torch.zeros(4), "matrices": torch.zeros(2, 2, 5, 3)}, r"runs need one scale per edge, of .*float32"),
+        ({"target": torch.zeros(4).long()}, r"runs need .* one source, one target .* per edge: got \[4, 5\]"),
+        (
+            {"scale": torch.zeros(4), "matrices": torch.zeros(2, 2, 5, 3)},
+            r"runs need .* one scale per edge: got ",
+        ),
     ],
     ids=["two matrices without a scale", "another width", "too few targets", "too few scales"],
 )

@@ -53,6 +53,6 @@ def closest(
 
 
 def _applies(positions: Array, sizes: Array) -> bool:
-    """Whether sizes and types are those that the extension, which does not check them, can read."""
+    """Whether sizes and types are those that the extension can read."""
     types = positions.dtype == np.float64 and sizes.dtype == np.int64 and positions.shape[1:] == (3,)
     return bool(types and 0 < len(positions) < 2**31 and (sizes >= 0).all() and sizes.sum() == len(positions))

@@ -74,7 +74,7 @@ def pyramids(
     inputs = settings | {"data": graphs.digest, "sizes": graphs.sizes.tolist()}
     key = hashlib.sha256(json.dumps(inputs).encode()).hexdigest()
     path = cache_directory() / f"{graphs.name.lower()}-{key[:16]}.safetensors"
-    arrays = _read(path)
+    arrays = _read(path, graphs, levels, copies)
     if arrays is None:
         arrays = _computed(graphs, work, jobs, progress)
         _write(path, arrays)
@@ -197,14 +197,56 @@ def _digest(arrays: Arrays) -> str:
     return total.hexdigest()
 
 
-def _read(path: Path) -> Arrays | None:
-    """Map the arrays of a file into memory; return None if the file is missing or damaged."""
+def _read(path: Path, graphs: Graphs, levels: int, copies: int) -> Arrays | None:
+    """Map the arrays of a file into memory; return None if it is missing, damaged, or not one of these pyramids."""
     with suppress(OSError, SafetensorError, ValueError), safe_open(path, "pt") as file:
         # Torch tensors are mapped into memory; NumPy arrays would be read.
         arrays = {name: file.get_tensor(name).numpy() for name in file.keys()}  # noqa: SIM118 (not a dict)
-        if (file.metadata() or {}).get("digest") == _digest(arrays):
+        if (file.metadata() or {}).get("digest") == _digest(arrays) and _fits(arrays, graphs, levels, copies):
             return arrays
     return None
+
+
+def _fits(arrays: Arrays, graphs: Graphs, levels: int, copies: int) -> bool:
+    """Whether arrays have the names, types and lengths of pyramids of these graphs, and all their numbers in range.
+
+    A hash in the file guards against damage, but anyone can write it.
+    """
+    names = [f"{h}.{name}" for h in range(1, levels) for name in ("sizes", "degree", "source", "values")]
+    names += [f"{h}.pool_map" for h in range(levels - 1)]
+    types = {name: np.float32 if name.endswith("values") else np.int32 for name in names}
+    if {name: (array.dtype, array.ndim) for name, array in arrays.items()} != {
+        name: (np.dtype(kind), 1) for name, kind in types.items()
+    }:
+        return False
+    sizes = graphs.sizes
+    for h in range(1, levels):
+        coarser, degree, source = (arrays[f"{h}.{name}"] for name in ("sizes", "degree", "source"))
+        if len(coarser) != len(graphs) * copies or not (coarser >= 0).all():
+            return False
+        # All copies share the first map.
+        limits = coarser.reshape(len(graphs), copies).min(1) if h == 1 else coarser
+        if not _in_range(arrays[f"{h - 1}.pool_map"], sizes, limits):
+            return False
+        if len(degree) != coarser.sum(dtype=np.int64) or not (degree > 0).all():
+            return False
+        edges = np.add.reduceat(np.append(degree, 0), _first(coarser), dtype=np.int64) * (coarser > 0)
+        values = arrays[f"{h}.values"]
+        if not _in_range(source, edges, coarser) or len(values) != len(source) or not np.isfinite(values).all():
+            return False
+        sizes = coarser
+    return True
+
+
+def _in_range(index: Int[Array, " n"], counts: Int[Array, " graphs"], limits: Int[Array, " graphs"]) -> bool:
+    """Whether there are `counts` numbers for each graph, from 0 up to the limit of that graph."""
+    if len(index) != counts.sum(dtype=np.int64):
+        return False
+    return bool(((index >= 0) & (index < np.repeat(limits, counts))).all())
+
+
+def _first(sizes: Int[Array, " graphs"]) -> Int[Array, " graphs"]:
+    return np.cumsum(sizes, dtype=np.int64) - sizes
 
 
 def _write(path: Path, arrays: Arrays) -> None:

@@ -72,9 +72,11 @@ def blocks(graph: Graph, size: int) -> Iterator[Block]:
     """Yield the edges of the graph in order, `size` at a time; the edges of a vertex may lie in several blocks."""
     for begin in range(0, graph.num_edges, size):
         edges = slice(begin, min(begin + size, graph.num_edges))
-        target = graph.target[edges]
+        source, target = graph.source[edges], graph.target[edges]
+        kernels.check_range("the sources of edges", source, graph.num_sources)
+        kernels.check_range("the targets of edges", target, graph.num_vertices)
         first, last = int(target[0]), int(target[-1])
-        yield Block(edges, graph.source[edges], target - first, first, last - first + 1)
+        yield Block(edges, source, target - first, first, last - first + 1)
 
 
 class FilterSum:

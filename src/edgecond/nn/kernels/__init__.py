@@ -11,7 +11,16 @@ from torch import Tensor  # no `import torch` here: the name is that of a module
 
 from edgecond.graph import Rows
 from edgecond.nn.kernels.cpp import CPP
-from edgecond.nn.kernels.interface import activate, Activations, Backend, check_rows, check_runs, Gradients, Runs
+from edgecond.nn.kernels.interface import (
+    activate,
+    Activations,
+    Backend,
+    check_range,
+    check_rows,
+    check_runs,
+    Gradients,
+    Runs,
+)
 from edgecond.nn.kernels.torch import TORCH
 
 __all__ = [
@@ -23,6 +32,7 @@ __all__ = [
     "activate",
     "available",
     "backend_for",
+    "check_range",
     "drop_",
     "fuses",
     "gather",
@@ -83,14 +93,13 @@ def products(
     runs: Runs, matrices: Float[Tensor, "g c o i"], x: Float[Tensor, "v i"], count: int
 ) -> Float[Tensor, "n o"]:
     r"""Return $\sum_{e=(j,i)} (M_{0r} + s_e M_{1r})\, x_j$ for each of `count` targets $i$, $r$ the run of $e$."""
-    check_runs(runs, matrices.shape, x.dtype, x.shape[1], matrices.shape[2])
+    check_runs(runs, matrices, None, x)
     return backend_for(x).products(runs, matrices, x, count)
 
 
 def outer_sums(runs: Runs, z: Float[Tensor, "n o"], x: Float[Tensor, "v i"]) -> Float[Tensor, "g c o i"]:
     r"""Return $\sum_{e=(j,i)} z_i x_j^\top$ over every run, and the same times $s_e$: the gradient of the matrices."""
-    shape = (len(runs.pointer) - 1, runs.channels, z.shape[1], x.shape[1])
-    check_runs(runs, shape, x.dtype, x.shape[1], z.shape[1])
+    check_runs(runs, None, z, x)
     return backend_for(x).outer_sums(runs, z, x)
 
 

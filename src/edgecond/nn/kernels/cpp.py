@@ -1,4 +1,7 @@
-"""The C++ backend: float32 and float64 on the CPU, with AVX2 where the processor has it."""
+"""The C++ backend: float32 and float64 on the CPU, with AVX2 where the processor has it.
+
+Shapes and types are checked in Python; the numbers of edges and vertices in C++, in every call, before they are used.
+"""
 
 from __future__ import annotations
 
@@ -130,6 +133,7 @@ class Cpp(Backend):
             "threads": torch.get_num_threads(),
             "rows": len(pointer) - 1,
             "columns": len(y),
+            "edges": len(column),
             "hidden_width": widths[-1],
             "channels": channels,
             "row_width": row_width,
@@ -171,7 +175,9 @@ class Cpp(Backend):
         numbers = {
             "threads": torch.get_num_threads(),
             "runs": groups,
+            "sources": len(x),
             "targets": len(out) if z is None else len(z),
+            "edges": len(source),
             "channels": channels,
             "row_width": row_width,
             "column_width": column_width,

@@ -141,15 +141,34 @@ def activate(labels: Float[Tensor, "e s"], weights: Sequence[Tensor], biases: Se
 
 def check_rows(rows: Rows, a: Activations, weight: Tensor, z: Tensor | None, y: Tensor) -> None:
     """Check the arguments of `gather` and `spread`: backends that work on addresses trust every size and type."""
+    signals = [
+        ("the signal", y, 2),
+        ("the weight", weight, 3),
+        ("the signal of the rows", z, 2),
+        ("hidden", a.hidden, 2),
+    ]
+    layers = [("the weight of a layer", layer, 2) for layer in a.weights] + [("its bias", b, 1) for b in a.biases]
+    _check_tensors([*signals, *layers], y.dtype, y.device)
+    indices = [("the pointer", rows.pointer, 1), ("the vertices of edges", rows.column, 1)]
+    numbers = [("the numbers of edges", rows.edge, 1), ("the index of labels", a.index, 1)]
+    _check_tensors([*indices, *numbers], torch.long, y.device)
     edges, (channels, row_width, column_width) = len(rows.column), weight.shape
-    given = [tensor for tensor in (weight, y, z, a.hidden, *a.weights, *a.biases) if tensor is not None]
-    if any(tensor.dtype != y.dtype for tensor in given):
-        raise ValueError(f"all tensors must have the same precision: got {', '.join(str(t.dtype) for t in given)}.")
-    per_edge = a.index if a.hidden is None else a.hidden
-    if per_edge is None or len(per_edge) != edges or (a.index is not None and a.index.dtype != torch.long):
-        found = "none" if per_edge is None else f"{tuple(per_edge.shape)} of {per_edge.dtype}"
+    if not len(rows.pointer) or (rows.edge is not None and len(rows.edge) != edges):
         raise ValueError(
-            f"the activations, or the int64 index of labels, must have one row for each of {edges} edges: got {found}."
+            f"rows need a pointer of at least one number, and one number for each of {edges} edges: "
+            f"got {len(rows.pointer)} and {edges if rows.edge is None else len(rows.edge)}."
+        )
+    per_edge = [tensor for tensor in (a.hidden, a.index) if tensor is not None]
+    if len(per_edge) != 1 or len(per_edge[0]) != edges:
+        found = " and ".join(str(tuple(tensor.shape)) for tensor in per_edge) or "none"
+        raise ValueError(
+            f"either the activations or the int64 index of labels must have one row for each of {edges} edges: "
+            f"got {found}."
+        )
+    if len(a.weights) != len(a.biases) or (a.hidden is None and a.weights):
+        raise ValueError(
+            "the hidden layers of F must have labels, and a weight and a bias each: "
+            f"got {len(a.weights)} weights and {len(a.biases)} biases."
         )
     if a.hidden is not None:
         width = a.hidden.shape[1]
@@ -170,15 +189,57 @@ def check_rows(rows: Rows, a: Activations, weight: Tensor, z: Tensor | None, y: 
         raise ValueError(f"matrices of {row_width} by {column_width} do not fit signals of shape {found}.")
 
 
-def check_runs(runs: Runs, shape: Sequence[int], dtype: torch.dtype, columns: int, rows: int) -> None:
+def check_runs(runs: Runs, matrices: Tensor | None, z: Tensor | None, x: Tensor) -> None:
     """Check the arguments of `products` and `outer_sums`, for the same reason."""
-    expected = (len(runs.pointer) - 1, runs.channels, rows, columns)
-    if tuple(shape) != expected:
-        raise ValueError(f"the matrices must have shape {expected}, one per run and channel: got {tuple(shape)}.")
-    indices = (runs.pointer, runs.source, runs.target)
-    if any(index.dtype != torch.long for index in indices) or len(runs.source) != len(runs.target):
-        raise ValueError("runs need int64 vertex numbers, and one source and one target per edge.")
-    if runs.scale is not None and (runs.scale.shape != runs.source.shape or runs.scale.dtype != dtype):
+    _check_tensors(
+        [("the signal", x, 2), ("matrices", matrices, 4), ("the signal of the targets", z, 2)], x.dtype, x.device
+    )
+    _check_tensors([("the scale", runs.scale, 1)], x.dtype, x.device)
+    indices = [("the pointer", runs.pointer, 1), ("the sources", runs.source, 1), ("the targets", runs.target, 1)]
+    _check_tensors(indices, torch.long, x.device)
+    groups = len(runs.pointer) - 1
+    if matrices is not None:
+        expected = (groups, runs.channels, matrices.shape[2], x.shape[1])
+        if tuple(matrices.shape) != expected:
+            raise ValueError(
+                f"the matrices must have shape {expected}, one per run and channel: got {tuple(matrices.shape)}."
+            )
+    lengths = {len(each) for each in (runs.source, runs.target, runs.scale) if each is not None}
+    if groups < 0 or len(lengths) > 1:
         raise ValueError(
-            f"runs need one scale per edge, of {dtype}: got {tuple(runs.scale.shape)} of {runs.scale.dtype}."
+            f"runs need a pointer, and one source, one target and one scale per edge: got {sorted(lengths)} of these."
         )
+
+
+_ADVICE = "Build graphs with Graph.from_edges, and leave their tensors as they are."
+
+
+def check_pointer(pointer: Tensor, edges: int) -> None:
+    """Check on a CPU that a pointer divides the edges into rows, as the C++ kernels do by themselves."""
+    if pointer.device.type != "cpu":  # reading a value makes a GPU wait
+        return
+    if int(pointer[0]) != 0 or int(pointer[-1]) != edges or bool((pointer[1:] < pointer[:-1]).any()):
+        raise ValueError(
+            f"the pointer of a graph must ascend from 0 to its number of edges, {edges}: this one does not. {_ADVICE}"
+        )
+
+
+def check_range(name: str, index: Tensor | None, count: int) -> None:
+    """Check on a CPU that an index numbers `count` things, as the C++ kernels do by themselves."""
+    if index is None or not len(index) or index.device.type != "cpu":
+        return
+    if int(index.min()) < 0 or int(index.max()) >= count:
+        position = int(((index < 0) | (index >= count)).nonzero()[0])
+        raise ValueError(
+            f"{name} must be from 0 to {count - 1}: found {int(index[position])} at position {position}. {_ADVICE}"
+        )
+
+
+def _check_tensors(tensors: Sequence[tuple[str, Tensor | None, int]], dtype: torch.dtype, device: torch.device) -> None:
+    """Check that tensors have a type, a device and their number of dimensions."""
+    for name, tensor, dimensions in tensors:
+        if tensor is not None and (tensor.dtype != dtype or tensor.device != device or tensor.dim() != dimensions):
+            raise ValueError(
+                f"{name} must have {dimensions} dimensions, of {dtype} on {device}: "
+                f"got {tuple(tensor.shape)} of {tensor.dtype} on {tensor.device}."
+            )

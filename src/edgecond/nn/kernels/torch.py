@@ -14,7 +14,7 @@ from torch import Tensor
 
 from edgecond.graph import Rows
 from edgecond.graph.segment import segment_sum
-from edgecond.nn.kernels.interface import activate, Activations, Backend, Gradients, Runs
+from edgecond.nn.kernels.interface import activate, Activations, Backend, check_pointer, check_range, Gradients, Runs
 
 ELEMENTS = 1 << 24
 
@@ -28,6 +28,7 @@ class Torch(Backend):
         return True
 
     def gather(self, rows: Rows, a: Activations, weight: Float[Tensor, "c r j"], y: Float[Tensor, "v j"]) -> Tensor:
+        _check_rows(rows, a, weight, y)
         out = y.new_zeros(len(rows.pointer) - 1, weight.shape[1], dtype=_wide(y))
         hidden = _last(_activations(a))
         for channels, blends in _blends(rows, a, hidden, weight, y):
@@ -43,6 +44,7 @@ class Torch(Backend):
         y: Float[Tensor, "v j"],
         to: Gradients,
     ) -> None:
+        _check_rows(rows, a, weight, y)
         activations = _activations(a)
         hidden = _last(activations)
         if to.weight is not None:
@@ -57,6 +59,7 @@ class Torch(Backend):
             to.hidden.copy_(for_hidden)
 
     def products(self, runs: Runs, matrices: Float[Tensor, "g c o i"], x: Float[Tensor, "v i"], count: int) -> Tensor:
+        _check_runs(runs, len(x), count)
         sizes = runs.pointer.diff().tolist()
         groups = zip(x.index_select(0, runs.source).split(sizes), matrices.flatten(1, 2), strict=True)
         nothing = x.new_zeros(0, runs.channels * matrices.shape[2])  # where there is no run at all
@@ -67,6 +70,7 @@ class Torch(Backend):
         return segment_sum(messages, runs.target, count)
 
     def outer_sums(self, runs: Runs, z: Float[Tensor, "n o"], x: Float[Tensor, "v i"]) -> Float[Tensor, "g c o i"]:
+        _check_runs(runs, len(x), len(z))
         sizes, left = runs.pointer.diff().tolist(), z.index_select(0, runs.target)
         if runs.scale is not None:
             left = torch.cat([left, left * runs.scale[:, None]], 1)
@@ -80,6 +84,20 @@ class Torch(Backend):
 
 
 TORCH = Torch()
+
+
+def _check_rows(rows: Rows, a: Activations, weight: Tensor, y: Tensor) -> None:
+    edges = len(rows.column)
+    check_pointer(rows.pointer, edges)
+    check_range("the vertices of edges", rows.column, len(y))
+    check_range("the numbers of edges", rows.edge, edges)
+    check_range("the index of labels", a.index, len(weight))
+
+
+def _check_runs(runs: Runs, sources: int, targets: int) -> None:
+    check_pointer(runs.pointer, len(runs.source))
+    check_range("the sources of edges", runs.source, sources)
+    check_range("the targets of edges", runs.target, targets)
 
 
 def _activations(a: Activations) -> list[Tensor]:

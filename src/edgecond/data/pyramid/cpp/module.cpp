@@ -35,6 +35,22 @@ struct Borrowed {
   }
 };
 
+// Sets an error unless `sizes` divides the points, of three numbers each, into clouds; returns whether it does.
+bool divides(const Borrowed &sizes, const Borrowed &points) {
+  constexpr int64_t kPoint = 3 * sizeof(double), kSize = sizeof(int64_t);
+  int64_t rest = points.buffer.len / kPoint;
+  bool fits = points.buffer.len % kPoint == 0 && sizes.buffer.len % kSize == 0 && rest <= INT32_MAX;
+  for (int64_t cloud = 0; fits && cloud < sizes.size<int64_t>(); ++cloud) {
+    const int64_t n = sizes.begin<int64_t>()[cloud];
+    fits = n >= 0 && n <= rest;
+    rest -= fits ? n : 0;
+  }
+  if (fits && rest == 0) return true;
+  PyErr_SetString(PyExc_ValueError, "clouds must be arrays of three doubles per point, at most 2147483647 points, and "
+                                    "their int64 sizes must add up to the number of points");
+  return false;
+}
+
 // Runs `work` without Python's lock and returns its result; returns false and sets an error if memory is exhausted.
 template <class Work>
 bool unlocked(Work work) {
@@ -62,6 +78,8 @@ PyObject *within(PyObject *, PyObject *arguments) {
   double radius;
   long long cap, limit;
   if (!PyArg_ParseTuple(arguments, "y*y*dLL", &positions.buffer, &sizes.buffer, &radius, &cap, &limit)) return nullptr;
+  if (!divides(sizes, positions)) return nullptr;
+  if (cap < 1) return PyErr_Format(PyExc_ValueError, "a point must have at least 1 neighbour, itself: got %lld", cap);
   Lists lists;
   const bool found = unlocked([&] {
     if (!positions.in_range() || !(1 / kHuge < radius && radius < kHuge)) return false;
@@ -83,6 +101,10 @@ PyObject *closest(PyObject *, PyObject *arguments) {
   if (!PyArg_ParseTuple(arguments, "y*y*y*y*", &positions.buffer, &sizes.buffer, &centroids.buffer,
                         &centroid_sizes.buffer))
     return nullptr;
+  if (!divides(sizes, positions) || !divides(centroid_sizes, centroids)) return nullptr;
+  if (sizes.buffer.len != centroid_sizes.buffer.len)
+    return PyErr_Format(PyExc_ValueError, "there must be as many clouds of centroids as of points: got %lld and %lld",
+                        (long long)centroid_sizes.size<int64_t>(), (long long)sizes.size<int64_t>());
   std::vector<int64_t> map;
   const bool found = unlocked([&] {
     if (!positions.in_range() || !centroids.in_range()) return false;

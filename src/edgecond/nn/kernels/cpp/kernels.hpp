@@ -27,7 +27,7 @@ constexpr int64_t kMaxLayers = 8;
 template <class T>
 struct Problem {
   int64_t threads;
-  int64_t rows, columns;
+  int64_t rows, columns, edges;
   const int64_t *pointer;  // (rows + 1) first edge of each row
   const int64_t *column;   // (edges) the vertex at the other end
   const int64_t *edge;     // (edges) the row of the edge's activations or labels; null if that is the edge itself
@@ -64,7 +64,7 @@ struct Gradients {
 template <class T>
 struct Runs {
   int64_t threads;
-  int64_t runs, targets;
+  int64_t runs, sources, targets, edges;
   const int64_t *pointer;         // (runs + 1) first edge of each run
   const int64_t *source, *target; // (edges)
   const T *scale;                 // (edges) if there are two channels

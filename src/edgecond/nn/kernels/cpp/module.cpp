@@ -3,6 +3,7 @@
 #include <Python.h>
 
 #include "dropout.hpp"
+#include "indices.hpp"
 #include "kernels.hpp"
 
 namespace {
@@ -143,6 +144,7 @@ bool read(Problem<T> &g, PyObject *numbers, PyObject *addresses) {
   given.read(EDGECOND_FIELD(g, threads));
   given.read(EDGECOND_FIELD(g, rows));
   given.read(EDGECOND_FIELD(g, columns));
+  given.read(EDGECOND_FIELD(g, edges));
   given.read(EDGECOND_FIELD(g, hidden_width));
   given.read(EDGECOND_FIELD(g, channels));
   given.read(EDGECOND_FIELD(g, row_width));
@@ -162,7 +164,7 @@ bool read(Problem<T> &g, PyObject *numbers, PyObject *addresses) {
   const int64_t biases = given.read(EDGECOND_FIELD(g, biases), edgecond::kMaxLayers);
   const int64_t widths = given.read(EDGECOND_FIELD(g, widths), edgecond::kMaxLayers + 1);
   g.layers = widths ? widths - 1 : 0;
-  return given.complete() && consistent(g.layers, weights, biases);
+  return given.complete() && consistent(g.layers, weights, biases) && edgecond::check(g);
 }
 
 template <class T>
@@ -182,7 +184,9 @@ bool read(Runs<T> &g, PyObject *numbers, PyObject *addresses) {
   Arguments given(numbers, addresses);
   given.read(EDGECOND_FIELD(g, threads));
   given.read(EDGECOND_FIELD(g, runs));
+  given.read(EDGECOND_FIELD(g, sources));
   given.read(EDGECOND_FIELD(g, targets));
+  given.read(EDGECOND_FIELD(g, edges));
   given.read(EDGECOND_FIELD(g, channels));
   given.read(EDGECOND_FIELD(g, row_width));
   given.read(EDGECOND_FIELD(g, column_width));
@@ -197,7 +201,7 @@ bool read(Runs<T> &g, PyObject *numbers, PyObject *addresses) {
   given.read(EDGECOND_FIELD(g, row_signal));
   given.read(EDGECOND_FIELD(g, column_signal));
   given.read(EDGECOND_FIELD(g, weight));
-  return given.complete();
+  return given.complete() && edgecond::check(g);
 }
 
 // Runs a kernel without holding Python's lock.

@@ -76,7 +76,9 @@ def _array(data: bytes) -> np.ndarray:
     if dtype.hasobject:
         raise ValueError("it must hold numbers: found Python objects, which are never unpickled")
     count, left = math.prod(shape), len(data) - stream.tell()
+    if not count:
+        raise ValueError(f"its array must hold at least one number: found the shape {shape}")
     if count * dtype.itemsize > left or min(shape, default=0) < 0:
         raise ValueError(f"its array of shape {shape} must have {count * dtype.itemsize:,} bytes: found {left:,}")
-    array = np.frombuffer(data, dtype, count, stream.tell()) if count else np.empty(count, dtype)
+    array = np.frombuffer(data, dtype, count, stream.tell())
     return array.reshape(shape, order="F" if columns_first else "C")

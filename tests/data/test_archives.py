@@ -115,6 +115,19 @@ def test_a_tar_header_cannot_fill_the_memory(tmp_path: Path):
         read_archive(path)
 
 
+@pytest.mark.parametrize("size", [2**60, 2**75, -1])
+def test_a_tar_of_a_file_larger_than_any_archive_is_refused(tmp_path: Path, size: int):
+    """Python skips to the end of a file block by block, also beyond the end of the archive: for years."""
+    path = tmp_path / "evil.tar"
+    header = bytearray(entry("a", tarfile.REGTYPE).tobuf(tarfile.GNU_FORMAT))
+    header[124:136] = (size % 2**96 | 2**95).to_bytes(12, "big")
+    header[148:156] = b"%06o\0 " % (sum(header[:148]) + 8 * 32 + sum(header[156:512]))
+    path.write_bytes(bytes(header) + bytes(1024))
+
+    with mentions(f"{path} is damaged or cut short", f"{size:,} bytes", kind=DataError):
+        read_archive(path, lambda _: False)
+
+
 @pytest.mark.parametrize("kind", ["twice.zip", "twice.tar.gz"])
 @pytest.mark.filterwarnings("ignore:Duplicate name")
 def test_a_name_may_occur_once(tmp_path: Path, kind: str):

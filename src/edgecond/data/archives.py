@@ -14,11 +14,11 @@ from typing import Any, BinaryIO, Self
 
 import numpy as np
 
+from edgecond.data.budget import MOST_BYTES, unpacked
 from edgecond.errors import DataError
 from edgecond.files import reading
 
-MOST_BYTES = 4 * 2**30  # largest size of an unpacked archive
-MOST_RATIO = 100  # largest compression ratio; text reaches 20
+_METHODS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
 
 
 @contextmanager
@@ -40,7 +40,7 @@ def read_archive(path: Path, wanted: Callable[[str], bool] = lambda _: True) -> 
     """Read the wanted files of a zip or tar archive into memory, by name; the whole archive is checked.
 
     Names that lead out of the archive, links, devices, names that occur twice, and archives that would unpack to more
-    than `MOST_BYTES` or `MOST_RATIO` times their own size are refused.
+    than the budget allows are refused.
     """
     return dict(iterate_archive(path, wanted))
 
@@ -98,14 +98,25 @@ def _tar_members(path: Path, most: int) -> Iterator[Member]:
 
 def _zip_members(path: Path, most: int) -> Iterator[Member]:
     with zipfile.ZipFile(path) as archive:
-        if sum(info.file_size for info in archive.infolist()) > _allowed(path, most):
+        if sum(info.file_size for info in archive.infolist()) > unpacked(path.stat().st_size, most):
             raise _bomb(path, most)
         for info in archive.infolist():
             _check_name(path, info.filename)
             if stat.S_IFMT(info.external_attr >> 16) not in (0, stat.S_IFREG, stat.S_IFDIR):
                 raise DataError(f"{path} is refused: {info.filename!r} is a link or a device, not a file.")
             if not info.is_dir():
-                yield info.filename, lambda info=info: archive.read(info)  # type: ignore[misc]
+                yield info.filename, lambda info=info: read_member(archive, info)  # type: ignore[misc]
+
+
+def read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
+    """Read a file of a zip archive: at most the bytes that it announces are ever unpacked.
+
+    Python cannot bound the other methods of compression, whose streams unpack to a million times their size at once.
+    """
+    if info.compress_type not in _METHODS:
+        raise zipfile.BadZipFile(f"{info.filename!r} must be stored or deflated: its method is {info.compress_type}")
+    with archive.open(info) as file:
+        return file.read(max(info.file_size, 1))  # without a number, all of it is unpacked, and cut then
 
 
 def _check_name(path: Path, name: str) -> None:
@@ -114,17 +125,14 @@ def _check_name(path: Path, name: str) -> None:
         raise DataError(f"{path} is refused: the name {name!r} leads out of the archive.")
 
 
-def _allowed(path: Path, most: int) -> int:
-    return min(most, max(2**20, MOST_RATIO * path.stat().st_size))
-
-
 def _bomb(path: Path, most: int) -> DataError:
     size = path.stat().st_size
-    return DataError(f"{path} is refused: its {size:,} bytes would unpack to more than {_allowed(path, most):,}.")
+    return DataError(f"{path} is refused: its {size:,} bytes would unpack to more than {unpacked(size, most):,}.")
 
 
 class _Header(tarfile.TarInfo):
-    """A tar header; the size of extended headers, which are read into memory at once, is limited."""
+    """A tar header; the size of its file, to whose end readers skip, and of extended headers, which are read into
+    memory at once, are limited."""
 
     @classmethod
     def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
@@ -136,7 +144,7 @@ class _Header(tarfile.TarInfo):
             raise tarfile.ReadError(str(error)) from error  # otherwise treated as the end
         if header.type not in (*tarfile.SUPPORTED_TYPES, tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE):
             raise tarfile.ReadError(f"unknown kind of entry {header.type!r}")
-        if not (header.isreg() or header.isdir()) and header.size > 2**16:
+        if not 0 <= header.size <= (MOST_BYTES if header.isreg() or header.isdir() else 2**16):
             raise tarfile.ReadError(f"a header of {header.size:,} bytes")
         return header
 
@@ -146,7 +154,7 @@ class _Capped(io.RawIOBase):
 
     def __init__(self, stream: Any, path: Path, most: int) -> None:
         self._stream, self._path, self._most = stream, path, most
-        self._left = _allowed(path, most)
+        self._left = unpacked(path.stat().st_size, most)
 
     def readable(self) -> bool:
         return True

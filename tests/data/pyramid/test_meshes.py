@@ -14,7 +14,7 @@ from edgecond.data.pyramid.meshes import contracted, mesh_pyramid
 from edgecond.data.pyramid.surface import edges_of
 from edgecond.graph import Cloud, Mesh
 from tests.meshes import BOX, mesh_of, sheet, SPHERE, TORUS
-from tests.sentences import refused
+from tests.sentences import mentions, refused
 
 LEVELS = ((None, 9.0), (0.3, 1.0), (0.9, 3.0))
 
@@ -191,3 +191,12 @@ def test_a_pyramid_without_levels_or_radius_is_an_error():
         mesh_pyramid([mesh_of(BOX)], [])
     with refused("a radius must be a positive number: got 0."):
         mesh_pyramid([mesh_of(BOX)], [(None, 0)])
+
+
+def test_a_mesh_in_the_wrong_unit_is_refused_before_it_is_divided():
+    """In millimetres, a box is a thousand times as wide, and would have a million times as many faces."""
+    box = mesh_of(BOX)
+    large = Mesh(1000 * box.positions, box.signal, faces=box.faces)
+
+    with mentions("at most 200,048 faces", "edges up to 0.1", "1e+03 wide", "units look wrong"):
+        mesh_pyramid([box, large], ((None, 0.1),))

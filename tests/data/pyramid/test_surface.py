@@ -4,10 +4,8 @@ import numpy as np
 import pytest
 import trimesh
 
-from edgecond.data.pyramid import surface
-from edgecond.data.pyramid.surface import edges_of, normals, split
+from edgecond.data.pyramid.surface import edges_of, normals, pieces, split
 from tests.meshes import BOX, SPHERE, TORUS
-from tests.sentences import refused
 
 
 def arrays(shape):
@@ -93,9 +91,11 @@ def test_the_order_of_vertices_and_faces_does_not_matter(seed):
     assert triangles(one, one_faces) == triangles(other, other_faces)
 
 
-def test_too_many_faces_are_an_error(monkeypatch):
-    monkeypatch.setattr(surface, "FACES_AT_MOST", 1000)
-    vertices, faces = arrays(BOX)
+@pytest.mark.parametrize("shape", [BOX, SPHERE, TORUS])
+def test_the_number_of_faces_is_known_in_advance_but_for_a_factor(shape):
+    """Halving leaves sides between a half and the whole of the longest, so a fourth of the largest area and less."""
+    vertices, faces = arrays(shape)
 
-    with refused("a mesh must have at most 1,000 faces: with edges up to 0.01 it has more. Choose a larger radius."):
-        split(vertices, vertices, faces, 0.01)
+    count = len(split(vertices, vertices, faces, 0.05)[2])
+
+    assert count / 8 < pieces(vertices, faces, 0.05).sum() < count

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import io
-import lzma
 import math
 import zipfile
 import zlib
 
 import numpy as np
 
-from edgecond.data.archives import MOST_RATIO
+from edgecond.data.archives import read_member
+from edgecond.data.budget import unpacked
 from edgecond.data.formats.table import named, Table, unnamed
 
 POSITIONS = ("points", "positions", "xyz")
@@ -34,11 +34,11 @@ def read_npz(data: bytes) -> Table:
                     f"found {', '.join(names) or 'none'}"
                 )
             wanted = [name for name in (*positions, FEATURES) if name in names]
-            size, most = sum(names[name].file_size for name in wanted), max(2**20, MOST_RATIO * len(data))
+            size, most = sum(names[name].file_size for name in wanted), unpacked(len(data))
             if size > most:
                 raise ValueError(f"its {len(data):,} bytes may unpack to at most {most:,} bytes: found {size:,}")
-            arrays = {name: _array(archive.read(names[name])) for name in wanted}
-    except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, RuntimeError) as error:
+            arrays = {name: _array(read_member(archive, names[name])) for name in wanted}
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError) as error:
         raise ValueError(f"it must be a complete .npz file ({error})") from error
     columns = _columns(arrays[positions[0]])
     if FEATURES in arrays:
@@ -76,7 +76,9 @@ def _array(data: bytes) -> np.ndarray:
     if dtype.hasobject:
         raise ValueError("it must hold numbers: found Python objects, which are never unpickled")
     count, left = math.prod(shape), len(data) - stream.tell()
+    if not count:
+        raise ValueError(f"its array must hold at least one number: found the shape {shape}")
     if count * dtype.itemsize > left or min(shape, default=0) < 0:
         raise ValueError(f"its array of shape {shape} must have {count * dtype.itemsize:,} bytes: found {left:,}")
-    array = np.frombuffer(data, dtype, count, stream.tell()) if count else np.empty(count, dtype)
+    array = np.frombuffer(data, dtype, count, stream.tell())
     return array.reshape(shape, order="F" if columns_first else "C")

@@ -24,11 +24,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from jaxtyping import Float, Int
 from numpy import ndarray as Array
 from safetensors import SafetensorError
 from safetensors.torch import load_file
+from torch import Tensor
 
+from edgecond.data.budget import numbered
 from edgecond.data.graphs import Graphs, LARGEST
 from edgecond.errors import DataError, listed
 from edgecond.files import digest, reading, sha256
@@ -74,7 +77,13 @@ def read(path: Path, like: Graphs | None = None, vertices: str | None = None) ->
             tensors = load_file(path)
     except SafetensorError as error:
         raise DataError(f"{path} must be a safetensors file: {error}. Pickles are not read.") from error
-    return unpacked({name: tensor.numpy() for name, tensor in tensors.items()}, path, like, vertices)
+    return unpacked({name: _numpy(tensor) for name, tensor in tensors.items()}, path, like, vertices)
+
+
+def _numpy(tensor: Tensor) -> Array:
+    """Return a tensor as an array, in single precision where NumPy lacks its type, such as bfloat16."""
+    known = not tensor.is_floating_point() or tensor.dtype in (torch.float16, torch.float32, torch.float64)
+    return (tensor if known else tensor.float()).numpy()
 
 
 def packed(graphs: Sequence[Any], ys: Any = None, like: Graphs | None = None) -> Batched:
@@ -165,6 +174,8 @@ def _vertices(arrays: Mapping[str, Array], where: object) -> tuple[int, Int[Arra
     if len(pointer) < 2 or pointer[0] != 0 or (np.diff(pointer) < 1).any():
         raise DataError(f"{where} must hold at least one graph, and each at least one vertex.")
     n = int(pointer[-1])
+    if n > (most := numbered(sum(array.nbytes for array in arrays.values()))):
+        raise DataError(f"{where} must have at most {most:,} vertices, by the size of its tensors: ptr ends at {n:,}.")
     if "x" in arrays and len(arrays["x"]) != n:
         raise DataError(f"{where}, x must have a row for each of the {n} vertices: it has {len(arrays['x'])}.")
     return n, pointer

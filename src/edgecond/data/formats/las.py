@@ -9,7 +9,7 @@ from importlib import import_module
 
 import numpy as np
 
-from edgecond.data.archives import MOST_RATIO
+from edgecond.data.budget import MOST_RATIO
 from edgecond.data.formats.table import Table
 
 _HEADER = 227  # bytes of the shortest header, that of LAS 1.0

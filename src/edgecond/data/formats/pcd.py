@@ -9,7 +9,7 @@ from itertools import islice
 
 import numpy as np
 
-from edgecond.data.archives import MOST_RATIO
+from edgecond.data.budget import MOST_RATIO
 from edgecond.data.formats.table import lines, named, numbers, Table
 
 _KINDS = {"F": "f", "I": "i", "U": "u"}

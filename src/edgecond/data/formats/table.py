@@ -9,6 +9,8 @@ from itertools import pairwise
 import numpy as np
 from jaxtyping import Float, Int, Shaped
 
+from edgecond.data.budget import MOST_COLUMNS
+
 Triangles = Int[np.ndarray, "f 3"]
 
 _SHORT = {"r": "red", "g": "green", "b": "blue", "i": "intensity"}
@@ -52,6 +54,8 @@ def unnamed(rows: np.ndarray) -> dict[str, np.ndarray]:
     """Return the columns of a matrix as x, y and z, and others named by their number."""
     if rows.ndim != 2 or rows.shape[1] < 3:
         raise ValueError(f"it must have columns x, y, z and perhaps others: found the shape {rows.shape}")
+    if rows.shape[1] > MOST_COLUMNS:
+        raise ValueError(f"it must have at most {MOST_COLUMNS:,} columns: found {rows.shape[1]:,}")
     return {"xyz"[k] if k < 3 else f"column {k + 1}": rows[:, k] for k in range(rows.shape[1])}
 
 

@@ -14,8 +14,9 @@ from numpy import ndarray as Array
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from edgecond.data.budget import divided
 from edgecond.data.pyramid import batch_of, Level, Levels, Resolutions, signal_of, strided_level, tensor
-from edgecond.data.pyramid.surface import distinct, edges_of, normals, split
+from edgecond.data.pyramid.surface import distinct, edges_of, normals, pieces, split
 from edgecond.data.pyramid.voxelgrid import mean, positive_octant, single, voxel_grid, Voxels
 from edgecond.graph import Cloud, Mesh
 
@@ -104,6 +105,16 @@ def _split(
     if not 0 < longest < np.inf:
         raise ValueError(f"a radius must be a positive number: got {longest}.")
     mesh = np.repeat(np.arange(len(counts)), counts)
+    needed = np.bincount(mesh[faces[:, 0]], pieces(positions, faces, longest), len(counts))
+    most = divided(np.bincount(mesh[faces[:, 0]], minlength=len(counts)))
+    if (needed > most).any():
+        worst = int((needed / most).argmax())
+        width = np.ptp(positions[mesh == worst], axis=0).max()
+        raise ValueError(
+            f"a mesh may be divided into at most {most[worst]:,} faces: with edges up to {longest:.3g} one that is "
+            f"{width:.3g} wide needs about {needed[worst]:,.0f}. Its units look wrong: use those of the training set, "
+            "or choose a larger radius."
+        )
     positions, values, faces = split(positions, np.concatenate([signal, mesh[:, None]], 1), faces, longest)
     mesh = values[:, -1].astype(np.int64)  # exact: the mean over two vertices of one mesh
     order = np.argsort(mesh, kind="stable")

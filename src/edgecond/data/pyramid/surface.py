@@ -6,8 +6,6 @@ import numpy as np
 from jaxtyping import Float, Int
 from numpy import ndarray as Array
 
-FACES_AT_MOST = 20_000_000
-
 
 def edges_of(faces: Int[Array, "f 3"], n: int) -> Int[Array, "e 2"]:
     """Return the sides of all faces, each once, lower vertex first; sides from a vertex to itself are left out."""
@@ -53,11 +51,17 @@ def split(
         positions = np.concatenate([positions, (positions[one] + positions[other]) / 2])
         values = np.concatenate([values, (values[one] + values[other]) / 2])
         faces = _cut(positions, faces, middle)
-        if len(faces) > FACES_AT_MOST:
-            raise ValueError(
-                f"a mesh must have at most {FACES_AT_MOST:,} faces: with edges up to {longest} it has more. "
-                "Choose a larger radius."
-            )
+
+
+def pieces(positions: Float[Array, "n 3"], faces: Int[Array, "f 3"], longest: float) -> Float[Array, " f"]:
+    """Return about the number of faces that `split` divides each face into.
+
+    The largest triangle with these sides is equilateral; thin triangles are divided along their longest side.
+    """
+    a, b, c = (positions[faces[:, corner]] for corner in range(3))
+    area = np.linalg.norm(np.cross(b - a, c - a), axis=1) / 2
+    side = np.max([np.linalg.norm(one - other, axis=1) for one, other in ((a, b), (b, c), (c, a))], axis=0)
+    return 1 + area / (np.sqrt(3) / 4 * longest**2) + side / longest
 
 
 def _sides(faces: Int[Array, "f 3"]) -> Int[Array, "f 3 2"]:

@@ -7,8 +7,10 @@ from jaxtyping import Bool, Float, Int
 from numpy import ndarray as Array
 from scipy.sparse import csr_array
 
+from edgecond.data.budget import MOST_ENTRIES
 from edgecond.data.pyramid.kron.matrices import edges, entries, pieces, symmetric, Weights
 from edgecond.data.pyramid.kron.splitting import ROUNDING
+from edgecond.errors import DataError
 
 
 def absorption(weights: Weights, kept: Bool[Array, " n"]) -> Float[Array, "e k"] | csr_array:
@@ -23,7 +25,7 @@ def absorption(weights: Weights, kept: Bool[Array, " n"]) -> Float[Array, "e k"]
         if isinstance(weights, Array):
             reached = np.maximum(np.linalg.solve(np.diag(degrees) - eliminated, outgoing), 0)
         else:
-            reached = _inverse(degrees, eliminated) @ outgoing
+            reached = _product(_inverse(degrees, eliminated), outgoing)
     except np.linalg.LinAlgError:
         reached = np.zeros((1, 0))
     if not (np.abs(reached.sum(1) - 1) < 1e-6).all():
@@ -55,7 +57,7 @@ def pool_map(weights: Weights, kept: Bool[Array, " n"]) -> Int[Array, " n"]:
 
 def reduced(weights: Weights, kept: Bool[Array, " n"], reached: Float[Array, "e k"] | csr_array) -> Weights:
     """Compute `reduce` from the absorption."""
-    return symmetric(kept.sum(), *edges(weights[np.ix_(kept, kept)] + weights[np.ix_(kept, ~kept)] @ reached))
+    return symmetric(kept.sum(), *edges(weights[np.ix_(kept, kept)] + _product(weights[np.ix_(kept, ~kept)], reached)))
 
 
 def pooled(kept: Bool[Array, " n"], reached: Float[Array, "e k"] | csr_array) -> Int[Array, " n"]:
@@ -74,10 +76,29 @@ def pooled(kept: Bool[Array, " n"], reached: Float[Array, "e k"] | csr_array) ->
 def _inverse(degrees: Float[Array, " e"], weights: csr_array) -> csr_array:
     r"""Compute $L_{ee}^{-1}$, which has no negative entries, block by block."""
     rows, columns, values = [], [], []
+    size = 0
     for cluster, graph in pieces(weights):
+        size += len(cluster) ** 2
+        _check_size(size, weights.shape[0])
         block = np.diag(degrees[cluster]) - graph
         rows.append(np.repeat(cluster, len(cluster)))
         columns.append(np.tile(cluster, len(cluster)))
         values.append(np.maximum(np.linalg.inv(block), 0).ravel())
     entries = np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))
     return csr_array(entries, shape=weights.shape)
+
+
+def _product(left: Weights, right: Weights) -> Weights:
+    """Multiply two matrices, sparse ones after an upper bound of the number of entries of the product is checked."""
+    if not isinstance(left, Array) and not isinstance(right, Array):
+        ends = np.append(0, np.cumsum(np.diff(right.indptr)[left.indices]))
+        _check_size(int(np.minimum(np.diff(ends[left.indptr]), right.shape[1]).sum()), max(left.shape))
+    return left @ right
+
+
+def _check_size(entries: int, n: int) -> None:
+    if entries > MOST_ENTRIES:
+        raise DataError(
+            f"a graph must be sparse enough to be coarsened, with at most {MOST_ENTRIES:,} entries in a matrix: "
+            f"{n:,} of its vertices need up to {entries:,}. Cut it into smaller graphs, or use no pooling."
+        )

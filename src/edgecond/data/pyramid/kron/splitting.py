@@ -20,6 +20,8 @@ SIGNIFICANT = 1e-5
 """Smallest entry, relative to the largest, that may fix the sign: a smaller one would magnify rounding."""
 MULTIPLICITY = 128
 """Number of eigenvectors to compute one by one; an eigenvalue of higher multiplicity is left to LAPACK."""
+DENSE = 5800
+"""Number of vertices up to which LAPACK is used, which takes 24 bytes for each pair of them: 0.8 GB."""
 PRECISE, COARSE = 1e-14, 1e-3
 """Tolerances of Lanczos iterations: for eigenvectors, and to check whether the next eigenvalue is much smaller."""
 OPTIONS = {"maxiter": 150} | ({"rng": 0} if "rng" in signature(eigsh).parameters else {})
@@ -69,13 +71,16 @@ def _largest_eigenspace(matrix: Weights) -> Float[Array, "n multiplicity"]:
 
     Iterations stall if eigenvalues cluster at the end of the spectrum, as for a long path. They are then repeated with
     the inverse of $\sigma - L$, where $\sigma$ is slightly above the largest eigenvalue, which separates eigenvalues.
+    If they stall again, graphs of more than `DENSE` vertices are left with a coarse approximation, which is a
+    combination of eigenvectors of the largest eigenvalues and alternates nearly as they do.
     """
-    if not isinstance(matrix, Array):
-        with suppress(ArpackNoConvergence):
-            return _by_lanczos(matrix, matrix)
-        with suppress(ArpackNoConvergence):
-            return _by_lanczos(_inverse(matrix), matrix)
-    return _by_lapack(matrix)
+    if isinstance(matrix, Array):
+        return _by_lapack(matrix)
+    with suppress(ArpackNoConvergence):
+        return _by_lanczos(matrix, matrix)
+    with suppress(ArpackNoConvergence):
+        return _by_lanczos(_inverse(matrix), matrix)
+    return _by_lapack(matrix) if matrix.shape[0] <= DENSE else _coarse(matrix)
 
 
 def _by_lapack(matrix: Weights) -> Float[Array, "n multiplicity"]:
@@ -107,7 +112,7 @@ def _by_lanczos(operator: csr_array | LinearOperator, matrix: csr_array) -> Floa
     while value >= (1 - ROUNDING) * largest:
         space = np.column_stack([space, u])
         if space.shape[1] == min(MULTIPLICITY, n // 2):
-            return _by_lapack(matrix)
+            return _by_lapack(matrix) if n <= DENSE else space
         u, value = next_eigenvector(COARSE)
         if value > (1 - 20 * COARSE) * largest:
             u, value = next_eigenvector(PRECISE)
@@ -129,3 +134,9 @@ def _inverse(matrix: csr_array) -> LinearOperator:
     sigma = (1 + COARSE) * eigsh(matrix, 1, which="LA", v0=start, tol=COARSE, return_eigenvectors=False)[0]
     factor = splu(csc_array(sigma * eye_array(n) - matrix), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0)
     return LinearOperator((n, n), factor.solve, matmat=factor.solve, dtype=float)
+
+
+def _coarse(matrix: csr_array) -> Float[Array, "n 1"]:
+    r"""Return a unit vector $u$ with $L u = \lambda u$ up to an error of `COARSE` $\lambda$."""
+    start = np.random.default_rng(0).standard_normal(matrix.shape[0])
+    return eigsh(matrix, 1, which="LA", v0=start, tol=COARSE)[1]

@@ -11,7 +11,7 @@ from typing import Annotated, Any, TYPE_CHECKING, TypeVar
 import typer
 
 from edgecond.cli.console import confusion_table, echo, progress, until_asked_to_stop, users_errors
-from edgecond.processes import end_with_parent
+from edgecond.data.processes import end_with_parent
 
 if TYPE_CHECKING:
     from edgecond.data.kinds import LabelledExamples

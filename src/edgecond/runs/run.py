@@ -17,6 +17,7 @@ from torch.utils.data import DataLoader, Dataset
 from edgecond.data import datasets
 from edgecond.data.kinds import LabelledExamples
 from edgecond.data.preparation import no_progress, Progress
+from edgecond.data.processes import end_with_parent
 from edgecond.data.samples import Batches
 from edgecond.errors import CheckpointError, EdgecondError
 from edgecond.files import write_atomic
@@ -25,7 +26,6 @@ from edgecond.nn import parallel
 from edgecond.nn.checkpoint import load_checkpoint, save_checkpoint
 from edgecond.nn.schedules import Schedule
 from edgecond.nn.training import Step, Training
-from edgecond.processes import end_with_parent
 from edgecond.runs.lock import locked
 from edgecond.runs.model import FILE, Model
 from edgecond.runs.recipe import Recipe, with_epochs

@@ -223,6 +223,7 @@ def train(
     restart: bool = False,
     observe: Observer = lambda step, batches, epochs: True,
     progress: Progress = no_progress,
+    ready: Callable[[], object] = lambda: None,
     parts: tuple[LabelledExamples, LabelledExamples] | None = None,
     device: torch.device | None = None,
 ) -> Trained:
@@ -240,6 +241,7 @@ def train(
         restart: Start from the beginning, whatever is in the directory.
         observe: Called after every step; the run stops, saved, when it returns False.
         progress: Called while the pyramids of graphs are computed.
+        ready: Called before the first step, when all is prepared.
         parts: Training set and test set instead of those that the recipe names.
         device: Device of the network; a GPU if there is one by default.
     """
@@ -259,6 +261,7 @@ def train(
         )
         if directory is not None and not restart:
             run.resume(len(batches))
+        ready()
         run.learn(Ahead(batches, workers), observe)
         model.about.update(fold=fold, epochs=schedule.epochs)
         if directory is not None and parallel.rank() == 0:

@@ -25,3 +25,17 @@ def test_the_demonstration_writes_a_model_that_evaluate_and_predict_accept(tmp_p
     lines = predicted.output.splitlines()
     assert lines[0] == "file,class,probability"
     assert [len(line.split(",")) for line in lines[1:]] == [3, 3, 3]
+
+
+def test_the_examples_of_the_demonstration_are_not_written_through_links(tmp_path: Path):
+    """Who may write to the directory could otherwise make us overwrite any file of ours."""
+    victim, examples = tmp_path / "victim", tmp_path / "demo" / "examples"
+    victim.write_text("precious")
+    examples.mkdir(parents=True)
+    for digit in range(10):
+        (examples / f"test0-a-{digit}.npy").symlink_to(victim)
+
+    assert run(app, ["demo", "--epochs", "1", "--out", str(tmp_path / "demo")]).exit_code == 0
+
+    assert victim.read_text() == "precious"
+    assert sum(not path.is_symlink() for path in examples.glob("test0-*")) == 1

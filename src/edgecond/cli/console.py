@@ -14,8 +14,8 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from edgecond.data.processes import stop_signals
 from edgecond.errors import EdgecondError, printable
-from edgecond.processes import stop_signals
 
 if TYPE_CHECKING:
     from edgecond.nn.training import Step

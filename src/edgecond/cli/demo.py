@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from edgecond.cli._app import verb
-from edgecond.cli.console import echo
+from edgecond.cli.console import echo, users_errors
 from edgecond.cli.running import print_evaluation, watched
 
 
@@ -25,6 +25,7 @@ def demo(
     import torch
 
     from edgecond.data.datasets import digits
+    from edgecond.files import atomic_file
     from edgecond.runs import run
     from edgecond.runs.recipe import find
 
@@ -33,10 +34,10 @@ def demo(
     trained = watched("digits", run.train, recipe, directory=out, epochs=epochs, restart=True)
     print_evaluation(trained.model, trained.test)
     examples = out / "examples"
-    examples.mkdir(exist_ok=True)
     for number, (cloud, y) in enumerate(digits.load()[1].take(range(3))):
         points = torch.cat([cloud.positions, cloud.signal], dim=1)
-        np.save(examples / f"test{number}-a-{trained.model.classes[y]}.npy", points)
+        with users_errors(), atomic_file(examples / f"test{number}-a-{trained.model.classes[y]}.npy") as file:
+            np.save(file, points)
     echo(f"The model and three of the digits are in {out}. Next:")
     echo(f"  edgecond evaluate {out}")
     echo(f"  edgecond predict {out} {examples}/*.npy")

@@ -11,7 +11,7 @@ from typing import Annotated, Any, TYPE_CHECKING, TypeVar
 import typer
 
 from edgecond.cli.console import confusion_table, echo, progress, until_asked_to_stop, users_errors
-from edgecond.processes import end_with_parent
+from edgecond.data.processes import end_with_parent
 
 if TYPE_CHECKING:
     from edgecond.data.kinds import LabelledExamples
@@ -49,15 +49,17 @@ def watched(name: str, work: Callable[..., T], *args: Any, **options: Any) -> T:
 
     with users_errors(), progress(name, seen=first) as (show_step, show_pyramids):
 
-        def observe(step: Step, batches: int, epochs: int) -> bool:
+        def begin() -> None:
             nonlocal begun
             begun = True
+
+        def observe(step: Step, batches: int, epochs: int) -> bool:
             show_step(step, batches, epochs)
             return not signals
 
         try:
             with until_asked_to_stop(stop) as signals:
-                return work(*args, observe=observe, progress=show_pyramids, **options)
+                return work(*args, observe=observe, progress=show_pyramids, ready=begin, **options)
         except Interrupted as stopped:
             echo(f"{name}: {stopped}")
             raise typer.Exit(130) from None

@@ -17,6 +17,7 @@ from torch.utils.data import DataLoader, Dataset
 from edgecond.data import datasets
 from edgecond.data.kinds import LabelledExamples
 from edgecond.data.preparation import no_progress, Progress
+from edgecond.data.processes import end_with_parent
 from edgecond.data.samples import Batches
 from edgecond.errors import CheckpointError, EdgecondError
 from edgecond.files import write_atomic
@@ -25,7 +26,6 @@ from edgecond.nn import parallel
 from edgecond.nn.checkpoint import load_checkpoint, save_checkpoint
 from edgecond.nn.schedules import Schedule
 from edgecond.nn.training import Step, Training
-from edgecond.processes import end_with_parent
 from edgecond.runs.lock import locked
 from edgecond.runs.model import FILE, Model
 from edgecond.runs.recipe import Recipe, with_epochs
@@ -223,6 +223,7 @@ def train(
     restart: bool = False,
     observe: Observer = lambda step, batches, epochs: True,
     progress: Progress = no_progress,
+    ready: Callable[[], object] = lambda: None,
     parts: tuple[LabelledExamples, LabelledExamples] | None = None,
     device: torch.device | None = None,
 ) -> Trained:
@@ -240,6 +241,7 @@ def train(
         restart: Start from the beginning, whatever is in the directory.
         observe: Called after every step; the run stops, saved, when it returns False.
         progress: Called while the pyramids of graphs are computed.
+        ready: Called before the first step, when all is prepared.
         parts: Training set and test set instead of those that the recipe names.
         device: Device of the network; a GPU if there is one by default.
     """
@@ -259,6 +261,7 @@ def train(
         )
         if directory is not None and not restart:
             run.resume(len(batches))
+        ready()
         run.learn(Ahead(batches, workers), observe)
         model.about.update(fold=fold, epochs=schedule.epochs)
         if directory is not None and parallel.rank() == 0:

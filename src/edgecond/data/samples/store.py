@@ -23,11 +23,11 @@ from safetensors.numpy import save
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from edgecond.data.graphs import Graphs, self_connected
+from edgecond.data.processes import end_with_parent, ignore_stop_signals
 from edgecond.data.pyramid.kron import multiresolutions, TRIES, WeightedGraph
 from edgecond.data.samples import generator
 from edgecond.data.samples.graphs import PackedLevel, Pyramids
 from edgecond.files import cache_directory, replacing
-from edgecond.processes import end_with_parent, ignore_stop_signals
 
 VERSION = 2
 """Version of the pyramids, which changes when the same graphs and settings give different ones."""

@@ -71,7 +71,7 @@ def side_by_side(one: np.ndarray, other: np.ndarray) -> np.ndarray:
 
 def by_pseudo_inverse(weights: np.ndarray) -> np.ndarray:
     """Compute effective resistances, infinite between components."""
-    g = np.linalg.pinv(laplacian(weights), hermitian=True)
+    g = np.linalg.pinv(laplacian(weights), rcond=1e-12, hermitian=True)  # rounding leaves 1e-16 where 0 belongs
     resistance = g.diagonal()[:, None] + g.diagonal() - 2 * g
     reach = np.linalg.matrix_power(weights + np.eye(len(weights)), len(weights)) > 0
     return np.where(reach, resistance, np.inf)

@@ -24,7 +24,7 @@ from edgecond.nn import evaluation, tasks
 from edgecond.nn.checkpoint import load_checkpoint, save_checkpoint
 from edgecond.nn.network import Network
 from edgecond.nn.tasks import Outputs, Task
-from edgecond.nn.training import seeded
+from edgecond.nn.training import check_finite, check_weights, seeded
 from edgecond.notation import FC
 from edgecond.runs.recipe import Augment, first_error, Recipe
 
@@ -264,7 +264,7 @@ def _restored(tensors: dict[str, Tensor], content: Any) -> Model:
     if len(about.classes) != recipe.network.classes:
         outputs = recipe.network.classes or "no"
         raise ValueError(f"the network has {outputs} outputs, and {len(about.classes)} have a name.")
-    _check_finite(tensors)
+    check_finite(tensors)
     weights = {name.removeprefix("network."): t for name, t in tensors.items() if name.startswith("network.")}
     network = _with_weights(recipe, about.widths, weights)
     preparation = kind.restore(sample_settings(recipe), tensors)
@@ -273,15 +273,6 @@ def _restored(tensors: dict[str, Tensor], content: Any) -> Model:
     rest = about.model_dump(exclude={"recipe", "classes", "widths", "objective"})
     restored = task.restore(about.objective, len(about.classes))
     return Model(recipe, about.classes, about.widths, kind, preparation, network, restored, rest)
-
-
-def _check_finite(tensors: dict[str, Tensor]) -> None:
-    for name, tensor in tensors.items():
-        if tensor.is_floating_point() and not tensor.isfinite().all():
-            raise ValueError(
-                f"its numbers must be finite, and those of {name} are not all: the training diverged. "
-                "Train again with a lower learning rate."
-            )
 
 
 def _with_weights(recipe: Recipe, widths: Widths, weights: dict[str, Tensor]) -> Network:
@@ -296,17 +287,7 @@ def _with_weights(recipe: Recipe, widths: Widths, weights: dict[str, Tensor]) ->
             network = _network(recipe, widths)
     except (TypeError, RuntimeError):  # sizes beyond 64 bits
         raise ValueError("the network is larger than any file can hold.") from None
-    expected = network.state_dict()
-    for name in (*expected, *weights):
-        if name not in weights:
-            raise ValueError(f"the network has weights {name}, which are missing.")
-        if name not in expected:
-            raise ValueError(f"the network has no weights {name[:60]}, and the file has.")
-        (shape, kind), (found, found_kind) = ((of[name].shape, of[name].dtype) for of in (expected, weights))
-        if (shape, kind) != (found, found_kind):
-            raise ValueError(
-                f"the weights {name} must be {tuple(shape)} of {kind}: the file has {tuple(found)} of {found_kind}."
-            )
+    check_weights(network, weights)
     network.load_state_dict(weights, assign=True)
     return network
 

@@ -25,7 +25,7 @@ from edgecond.nn.checkpoint import load_checkpoint, save_checkpoint
 from edgecond.nn.network import Network
 from edgecond.nn.tasks import Outputs, Task
 from edgecond.nn.training import check_finite, check_weights, seeded
-from edgecond.notation import FC
+from edgecond.notation import C, FC
 from edgecond.runs.recipe import Augment, first_error, Recipe
 
 FILE = "model.safetensors"
@@ -277,9 +277,11 @@ def _restored(tensors: dict[str, Tensor], content: Any) -> Model:
 
 def _with_weights(recipe: Recipe, widths: Widths, weights: dict[str, Tensor]) -> Network:
     """Return the network of a recipe with these weights; their names and shapes are compared before it is allocated."""
-    if recipe.network.parametric_layers > len(weights):
+    convolutions = sum(isinstance(layer, C) for layer in recipe.network)
+    needed = recipe.network.parametric_layers + convolutions * len(recipe.hidden)
+    if needed > len(weights) or len(recipe.network) > 2 * len(weights):  # each layer takes time and memory
         raise ValueError(
-            f"the network has {recipe.network.parametric_layers} layers with weights, and the file {len(weights)} "
+            f"the network has {len(recipe.network)} layers, and {needed} with weights: the file has {len(weights)} "
             "tensors of weights."
         )
     try:

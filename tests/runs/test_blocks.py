@@ -19,6 +19,7 @@ from edgecond.nn.checkpoint import load_checkpoint, save_checkpoint
 from edgecond.report import history
 from edgecond.runs.recipe import find
 from edgecond.runs.run import train
+from edgecond.runs.source import Source
 from edgecond.runs.train import Train
 
 VALUES: list[Any] = [None, True, -1, 0, 1.5, 10**30, float("nan"), "", "x" * 300, [], [1], {}, {"a": 1}]
@@ -147,6 +148,46 @@ def test_every_change_to_a_log_is_read_or_refused(tmp_path: Path, stopped):
         return history(tmp_path)
 
     assert not escapes({"epochs": about["history"]}, use)
+
+
+DATA = {
+    "path": "/data",
+    "smiles": None,
+    "target": ["logS"],
+    "meshes": False,
+    "vertices": None,
+    "columns": {"x": "X"},
+    "up": "z",
+    "numbers": False,
+    "scaffold": False,
+    "group": None,
+    "folds": 5,
+    "fold": 0,
+    "seed": 0,
+}
+
+
+def test_every_change_to_the_source_of_a_run_is_read_or_refused(tmp_path: Path):
+    def use(changed: Any) -> object:
+        (tmp_path / "data.json").write_text(json.dumps(changed))
+        return Source.load(tmp_path)
+
+    assert not escapes(DATA, use)
+
+
+@pytest.mark.parametrize("change", [{"folds": True}, {"path": "a\0b"}, {"columns": {"x": 1}}], ids=str)
+def test_a_source_of_other_types_is_refused(tmp_path: Path, change: dict[str, Any]):
+    (tmp_path / "data.json").write_text(json.dumps(DATA | change))
+
+    with pytest.raises(EdgecondError, match=next(iter(change))):
+        Source.load(tmp_path)
+
+
+def test_a_source_that_is_nested_too_deeply_is_refused(tmp_path: Path):
+    (tmp_path / "data.json").write_text("[" * 100_000)
+
+    with pytest.raises(EdgecondError, match="there is none that can be read"):
+        Source.load(tmp_path)
 
 
 ROWS = [np.random.default_rng(i).normal(size=(9, 3)) for i in range(6)]

@@ -11,6 +11,8 @@ import pickle
 import re
 import shutil
 import struct
+import subprocess
+import sys
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
@@ -190,6 +192,42 @@ def test_a_network_larger_than_its_file_is_an_error_before_memory_is_allocated(t
         assert tracemalloc.get_traced_memory()[1] < 2**24
     finally:
         tracemalloc.stop()
+
+
+LARGE = {
+    "many hidden layers": recipe(hidden=[1] * 20_000),
+    "wide hidden layers": recipe(hidden=[10**9, 10**9]),
+    "many poolings": lambda content, _: content["model"].update(
+        recipe=content["model"]["recipe"]
+        | {"network": "C(2)" + "".join(f"-MP({h + 1},{h + 1})" for h in range(1500)) + "-GAP-FC(2)"},
+        widths=[1, [3] * 1501],
+    ),
+    "a wide signal": about(widths=[10**9, [10**9, 10**9]]),
+}
+
+
+@pytest.mark.parametrize("change", LARGE.values(), ids=LARGE)
+def test_a_large_network_in_a_small_file_is_refused_within_two_gibibytes(tmp_path: Path, change: Change):
+    """A network needs about the memory that its file takes: more is refused before it is allocated."""
+    file = edited(CLOUDS, tmp_path / "model.safetensors", change)
+    code = """
+import resource, sys, time
+from edgecond.errors import CheckpointError
+from edgecond.runs.model import Model
+
+resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))
+start = time.monotonic()
+try:
+    Model.load(sys.argv[1])
+except CheckpointError as error:
+    print(error)
+assert time.monotonic() - start < 5
+"""
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    done = subprocess.run([sys.executable, "-c", code, str(file)], capture_output=True, text=True, env=environment)
+
+    assert done.returncode == 0, done.stderr
+    assert str(file) in done.stdout
 
 
 @pytest.mark.parametrize("path", [CLOUDS, GRAPHS], ids=lambda path: path.stem)

@@ -13,12 +13,20 @@ from sklearn.utils.validation import check_is_fitted
 
 from edgecond.data.kinds import Kind
 from edgecond.estimator.base import EdgeCondEstimator
-from edgecond.estimator.targets import column_names, encode_classes, encode_labels, encode_numbers, has_several_columns
+from edgecond.estimator.targets import (
+    column_names,
+    encode_classes,
+    encode_labels,
+    encode_numbers,
+    has_several_columns,
+    restore_classes,
+)
 from edgecond.nn.tasks import Outputs, Task
 from edgecond.nn.tasks.classification import Classification
 from edgecond.nn.tasks.multilabel import Multilabel
 from edgecond.nn.tasks.regression import Regression
 from edgecond.notation import Architecture
+from edgecond.runs.blocks import Targets
 from edgecond.runs.model import Model
 from edgecond.runs.recipe import Recipe, with_settings
 
@@ -140,9 +148,12 @@ class EdgeCondClassifier(ClassifierMixin, EdgeCondEstimator):
     def _targets(self) -> Any:
         return {"dtype": self.classes_.dtype.str, "classes": self.classes_.tolist()}
 
-    def _restore_targets(self, targets: Any, model: Model) -> None:
-        names = np.array(model.classes) if model.task.weights_classes else np.arange(len(model.classes))
-        self.classes_ = np.array(targets["classes"], targets["dtype"]) if targets else names
+    def _restore_targets(self, targets: Targets | None, model: Model) -> None:
+        if targets is None:
+            self.classes_ = np.array(model.classes) if model.task.weights_classes else np.arange(len(model.classes))
+            return
+        names = list(model.classes) if model.task.weights_classes else [str(n) for n in range(len(model.classes))]
+        self.classes_ = restore_classes(targets.classes, targets.dtype, names)
 
 
 class EdgeCondRegressor(RegressorMixin, EdgeCondEstimator):
@@ -200,5 +211,9 @@ class EdgeCondRegressor(RegressorMixin, EdgeCondEstimator):
     def _targets(self) -> Any:
         return {"single": self._single}
 
-    def _restore_targets(self, targets: Any, model: Model) -> None:
-        self._single = targets["single"] if targets else len(model.classes) == 1
+    def _restore_targets(self, targets: Targets | None, model: Model) -> None:
+        self._single = len(model.classes) == 1
+        if targets is not None:
+            if targets.single is None or (targets.single and not self._single):
+                raise ValueError(f"single must be whether y had one column, of {len(model.classes)}.")
+            self._single = targets.single

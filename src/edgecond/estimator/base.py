@@ -15,15 +15,16 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from edgecond.data.kinds import check_rows, Kind, kind_of_rows, KINDS, listed, RowReader, UserData
+from edgecond.data.kinds import check_rows, Kind, kind_of_rows, listed, RowReader, UserData
 from edgecond.errors import CheckpointError, DataError
 from edgecond.estimator.targets import plain
 from edgecond.nn.tasks import Outputs, Task
 from edgecond.nn.training import Step
 from edgecond.notation import Architecture
 from edgecond.runs import run
+from edgecond.runs.blocks import Estimator, Parameters, read_history, Targets
 from edgecond.runs.model import Model, sample_settings
-from edgecond.runs.recipe import Recipe, with_epochs, with_settings
+from edgecond.runs.recipe import first_error, Recipe, with_epochs, with_settings
 from edgecond.runs.user_data import recipe_for
 
 KEY = "estimator"  # of the block in a model file
@@ -133,20 +134,40 @@ class EdgeCondEstimator(BaseEstimator):
             raise CheckpointError(
                 f"{path} must be a model of {names} for {cls.__name__}: it is one of {model.task.name}."
             )
-        about = model.about.get(KEY) or {"params": {}, "targets": None, "history": []}
-        form = about.get("form")
         try:
-            reader = (
-                model.kind.restore_reader(model.learned, None)
-                if form is None
-                else KINDS[next(iter(form))].restore_reader(model.learned, next(iter(form.values())))
-            )
+            return cls._restored(model, model.about.get(KEY))
         except DataError as error:
             raise CheckpointError(f"{path} cannot be used by {cls.__name__}: {error}") from error
-        estimator = cls(**{FORMER.get(name, name): value for name, value in about["params"].items()})
-        estimator.history_ = run.with_present_names(about["history"])
-        estimator._restore_targets(about["targets"], model)
-        return estimator._take(reader, model)
+        except ValueError as error:
+            raise CheckpointError(
+                f"{path} must hold an estimator that {cls.__name__}.save wrote: {first_error(error)}"
+            ) from error
+
+    @classmethod
+    def _restored(cls, model: Model, content: Any) -> Self:
+        """Return the estimator of a model with its block in the file; that of the command line has none."""
+        if content is None:
+            estimator = cls()
+            estimator.history_ = []
+            estimator._restore_targets(None, model)
+            return estimator._take(model.kind.restore_reader(model.learned, None), model)
+        block = Estimator.model_validate(content)
+        given = {FORMER.get(name, name): value for name, value in block.params.items()}
+        if unknown := given.keys() - set(cls._get_param_names()):
+            raise ValueError(f"{cls.__name__} has no parameter {min(unknown)[:60]!r}.")
+        estimator = cls(**Parameters.model_validate(given).model_dump(exclude_unset=True))
+        estimator.history_ = read_history(block.history)
+        estimator._restore_targets(block.targets, model)
+        form = None
+        if block.form is not None:
+            ((kind, fields),) = block.form.items()
+            if kind != model.kind.name:
+                raise ValueError(f"the form must be that of {model.kind.name}: found {kind[:60]!r}.")
+            form = fields.model_dump(exclude_unset=True)
+        try:
+            return estimator._take(model.kind.restore_reader(model.learned, form), model)
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"the form of {model.kind.name} must be complete: {error} is missing.") from error
 
     def _take(self, reader: RowReader, model: Model) -> Self:
         self._reader, self.model_, self.recipe_ = reader, model, model.recipe
@@ -191,7 +212,7 @@ class EdgeCondEstimator(BaseEstimator):
         """What a file holds of y."""
         raise NotImplementedError
 
-    def _restore_targets(self, targets: Any, model: Model) -> None:
+    def _restore_targets(self, targets: Targets | None, model: Model) -> None:
         """Take what a file holds of y; that of the command line holds only names."""
         raise NotImplementedError
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import column_or_1d
 
+from edgecond.errors import listed
 from edgecond.notation import Architecture
+
+LONGEST = 1024  # characters of a class in memory, if no name of a class is longer
 
 
 def encode_classes(y: Any, count: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
@@ -37,6 +40,28 @@ def encode_classes(y: Any, count: int) -> tuple[NDArray[Any], NDArray[np.int64]]
     if len(classes) < 2:
         raise ValueError(f"y must hold two classes or more: there is only one class, {classes[0]!r}.")
     return classes, numbers.astype(np.int64)
+
+
+def restore_classes(classes: Sequence[Any] | None, dtype: str | None, names: Sequence[str]) -> NDArray[Any]:
+    """Return the classes that a file holds, in their own type.
+
+    Args:
+        classes: The classes.
+        dtype: Their type, as NumPy writes it: it must not take more memory than texts of `LONGEST` characters.
+        names: The classes as texts, from the rest of the file.
+    """
+    if classes is None or dtype is None or [str(each) for each in classes] != list(names):
+        raise ValueError(f"its classes must be those of the model, {listed(names, most=5)}, and have a type.")
+    try:
+        kind = np.dtype(dtype)
+        if kind.kind not in "biufUO" or kind.itemsize > 4 * max(LONGEST, *map(len, names)):
+            raise ValueError
+        array = np.array(classes, kind)
+        if array.tolist() != classes:
+            raise ValueError
+    except (TypeError, ValueError, OverflowError, SyntaxError):
+        raise ValueError(f"the type of its classes must be one that holds them: found {dtype[:60]!r}.") from None
+    return array
 
 
 def encode_numbers(y: Any, count: int, columns: int | None = None) -> NDArray[np.float64]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -106,8 +106,11 @@ class Training:
         return tensors, {"epoch": self.epoch, "batch": self.batch, "seed": self.seed}
 
     def restore(self, tensors: dict[str, Tensor], position: dict[str, Any]) -> None:
-        """Resume from what `state` returned."""
+        """Resume from what `state` returned; tensors of another network or optimizer are refused."""
         weights = {name.removeprefix("network."): t for name, t in tensors.items() if name.startswith("network.")}
+        check_finite(tensors)
+        check_weights(self.network, weights)
+        self.optimizer.check_state(self.network, {n: t for n, t in tensors.items() if not n.startswith("network.")})
         self.network.load_state_dict(weights)
         self.optimizer.restore(self._descent, self.network, tensors)
         self.epoch, self.batch, self.seed = position["epoch"], position["batch"], position["seed"]
@@ -137,6 +140,31 @@ class Training:
         last = batch + 1 == batches
         self.epoch, self.batch = (epoch + 1, 0) if last else (epoch, batch + 1)
         return Step(epoch, batch, summed / weight, learning_rate, metric, count, last)
+
+
+def check_finite(tensors: Mapping[str, Tensor]) -> None:
+    """Check that all numbers of a file are finite."""
+    for name, tensor in tensors.items():
+        if tensor.is_floating_point() and not tensor.isfinite().all():
+            raise ValueError(
+                f"its numbers must be finite, and those of {name} are not all: the training diverged. "
+                "Train again with a lower learning rate."
+            )
+
+
+def check_weights(network: nn.Module, weights: Mapping[str, Tensor]) -> None:
+    """Check that weights have the names, shapes and types of those of a network."""
+    expected = network.state_dict()
+    for name in (*expected, *weights):
+        if name not in weights:
+            raise ValueError(f"the network has weights {name}, which are missing.")
+        if name not in expected:
+            raise ValueError(f"the network has no weights {name[:60]}, and the file has.")
+        (shape, kind), (found, found_kind) = ((of[name].shape, of[name].dtype) for of in (expected, weights))
+        if (shape, kind) != (found, found_kind):
+            raise ValueError(
+                f"the weights {name} must be {tuple(shape)} of {kind}: the file has {tuple(found)} of {found_kind}."
+            )
 
 
 @contextmanager

@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from pydantic import ValidationError
+
 from edgecond.data import datasets
 from edgecond.data.kinds import LabelledExamples
 from edgecond.files import atomic_file
 from edgecond.report.contents import Contents
 from edgecond.report.page import plotly_script, ReportError
+from edgecond.runs.blocks import read_history
 from edgecond.runs.model import Model
-from edgecond.runs.run import with_present_names
+from edgecond.runs.recipe import first_error
 
 __all__ = ["FILE", "LOG", "ReportError", "write"]
 
@@ -29,6 +32,10 @@ def write(run: Path, out: Path | None = None, test: LabelledExamples | None = No
     """
     plotly_script()  # before anything that takes long
     model, epochs = Model.load(run), history(run)
+    if missing := [epoch["epoch"] for epoch in epochs if model.task.training_metric not in epoch]:
+        raise ReportError(
+            f"{run / LOG} must have the {model.task.training_metric} of each epoch: epoch {missing[0]} has none."
+        )
     if test is None:
         _, test = datasets.load(model.recipe.dataset, model.about.get("fold", 0), **model.recipe.options)
     file = out or run / FILE
@@ -41,14 +48,17 @@ def history(run: Path) -> list[dict[str, float]]:
     """Return the metrics of each epoch, from the log of a run."""
     path = run / LOG
     try:
-        epochs = with_present_names([json.loads(line) for line in path.read_text("utf-8").splitlines()])
+        epochs = read_history([json.loads(line) for line in path.read_text("utf-8").splitlines()])
     except (FileNotFoundError, NotADirectoryError):
         raise ReportError(
             f"a run must have a log of its epochs, {path}: there is none. Name a directory that `edgecond train` wrote."
         ) from None
-    except (OSError, ValueError) as error:
+    except ValidationError as error:
+        raise ReportError(
+            f"{path} must have epoch, loss and learning rate of at least one epoch, and of each: {first_error(error)}"
+        ) from error
+    except (OSError, ValueError, RecursionError) as error:
         raise ReportError(f"{path} must be a line of JSON for each epoch: it cannot be read ({error}).") from error
-    needed = {"epoch", "loss", "learning_rate"}
-    if not epochs or not all(isinstance(epoch, dict) and needed <= epoch.keys() for epoch in epochs):
-        raise ReportError(f"{path} must have epoch, loss and learning rate of at least one epoch, and of each.")
+    if not epochs:
+        raise ReportError(f"{path} must have epoch, loss and learning rate of at least one epoch: it is empty.")
     return epochs

@@ -24,8 +24,8 @@ from edgecond.nn import evaluation, tasks
 from edgecond.nn.checkpoint import load_checkpoint, save_checkpoint
 from edgecond.nn.network import Network
 from edgecond.nn.tasks import Outputs, Task
-from edgecond.nn.training import seeded
-from edgecond.notation import FC
+from edgecond.nn.training import check_finite, check_weights, seeded
+from edgecond.notation import C, FC
 from edgecond.runs.recipe import Augment, first_error, Recipe
 
 FILE = "model.safetensors"
@@ -264,7 +264,7 @@ def _restored(tensors: dict[str, Tensor], content: Any) -> Model:
     if len(about.classes) != recipe.network.classes:
         outputs = recipe.network.classes or "no"
         raise ValueError(f"the network has {outputs} outputs, and {len(about.classes)} have a name.")
-    _check_finite(tensors)
+    check_finite(tensors)
     weights = {name.removeprefix("network."): t for name, t in tensors.items() if name.startswith("network.")}
     network = _with_weights(recipe, about.widths, weights)
     preparation = kind.restore(sample_settings(recipe), tensors)
@@ -275,20 +275,13 @@ def _restored(tensors: dict[str, Tensor], content: Any) -> Model:
     return Model(recipe, about.classes, about.widths, kind, preparation, network, restored, rest)
 
 
-def _check_finite(tensors: dict[str, Tensor]) -> None:
-    for name, tensor in tensors.items():
-        if tensor.is_floating_point() and not tensor.isfinite().all():
-            raise ValueError(
-                f"its numbers must be finite, and those of {name} are not all: the training diverged. "
-                "Train again with a lower learning rate."
-            )
-
-
 def _with_weights(recipe: Recipe, widths: Widths, weights: dict[str, Tensor]) -> Network:
     """Return the network of a recipe with these weights; their names and shapes are compared before it is allocated."""
-    if recipe.network.parametric_layers > len(weights):
+    convolutions = sum(isinstance(layer, C) for layer in recipe.network)
+    needed = recipe.network.parametric_layers + convolutions * len(recipe.hidden)
+    if needed > len(weights) or len(recipe.network) > 2 * len(weights):  # each layer takes time and memory
         raise ValueError(
-            f"the network has {recipe.network.parametric_layers} layers with weights, and the file {len(weights)} "
+            f"the network has {len(recipe.network)} layers, and {needed} with weights: the file has {len(weights)} "
             "tensors of weights."
         )
     try:
@@ -296,17 +289,7 @@ def _with_weights(recipe: Recipe, widths: Widths, weights: dict[str, Tensor]) ->
             network = _network(recipe, widths)
     except (TypeError, RuntimeError):  # sizes beyond 64 bits
         raise ValueError("the network is larger than any file can hold.") from None
-    expected = network.state_dict()
-    for name in (*expected, *weights):
-        if name not in weights:
-            raise ValueError(f"the network has weights {name}, which are missing.")
-        if name not in expected:
-            raise ValueError(f"the network has no weights {name[:60]}, and the file has.")
-        (shape, kind), (found, found_kind) = ((of[name].shape, of[name].dtype) for of in (expected, weights))
-        if (shape, kind) != (found, found_kind):
-            raise ValueError(
-                f"the weights {name} must be {tuple(shape)} of {kind}: the file has {tuple(found)} of {found_kind}."
-            )
+    check_weights(network, weights)
     network.load_state_dict(weights, assign=True)
     return network
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from pydantic import ValidationError
+from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
 from edgecond.data import datasets
@@ -26,9 +26,10 @@ from edgecond.nn import parallel
 from edgecond.nn.checkpoint import load_checkpoint, save_checkpoint
 from edgecond.nn.schedules import Schedule
 from edgecond.nn.training import Step, Training
+from edgecond.runs.blocks import Checkpoint, read_history
 from edgecond.runs.lock import locked
 from edgecond.runs.model import FILE, Model
-from edgecond.runs.recipe import Recipe, with_epochs
+from edgecond.runs.recipe import first_error, Recipe, with_epochs
 from edgecond.runs.train import SCHEDULE_SETTINGS, Train
 
 SAVE_EVERY = 60.0  # seconds between checkpoints within a run
@@ -117,11 +118,21 @@ class Run:
         except OSError as error:
             raise CheckpointError(f"{self.directory} must be readable: {error.strerror}.") from error
         tensors, about = load_checkpoint(self.checkpoint)
-        if missing := [name for name in (*KEPT, "position") if name not in about]:
+        try:
+            self._resume(tensors, about, batches)
+        except ValueError as error:
             raise CheckpointError(
-                f"{self.checkpoint} must be the checkpoint of a run: it lacks {', '.join(missing)}. "
+                f"{self.checkpoint} must be the checkpoint of a run: {first_error(error)} "
                 "Name another directory, or start again with --restart."
-            )
+            ) from error
+
+    def _resume(self, tensors: dict[str, Tensor], about: dict[str, Any], batches: int) -> None:
+        if missing := [name for name in (*KEPT, "position") if name not in about]:
+            raise ValueError(f"it lacks {', '.join(missing)}.")
+        saved = Checkpoint.model_validate(about)
+        position, history = saved.position, read_history(about["history"])
+        if any(self.training.task.training_metric not in epoch for epoch in history):
+            raise ValueError(f"every epoch of its history must have the {self.training.task.training_metric}.")
         held = _completed(about["settings"])
         differs = _difference(*map(_apart_from_schedule, (held, self.settings)))
         if differs or (before := _schedule(held)) is None:
@@ -129,21 +140,26 @@ class Run:
                 f"{self.directory} must hold a run with the same settings: it differs in {differs or 'the schedule'}. "
                 "Name another directory, or start again with --restart."
             )
-        position, schedule, epochs = about["position"], self.training.schedule, self.training.schedule.epochs
-        if (begun := position["epoch"] + (position["batch"] > 0)) > epochs:
+        schedule, epochs = self.training.schedule, self.training.schedule.epochs
+        if (begun := position.epoch + (position.batch > 0)) > epochs:
             raise CheckpointError(
                 f"{self.directory} must hold a run of at most {epochs} epochs: it has begun epoch {begun}. "
                 "Ask for as many, name another directory, or start again with --restart."
             )
-        if not schedule.agrees_with(before, position["epoch"], position["batch"], batches):
+        if position.epoch != len(history) or position.batch >= batches or position.seed != self.training.seed:
+            raise ValueError(
+                f"its next step must follow the {len(history)} epochs of its history, in one of {batches} batches and "
+                f"with seed {self.training.seed}: found epoch {position.epoch}, batch {position.batch} and seed "
+                f"{position.seed}."
+            )
+        if not schedule.agrees_with(before, position.epoch, position.batch, batches):
             raise CheckpointError(
                 f"{self.directory} must hold a run whose learning rates so far are those of the schedule asked for: it "
                 f"has begun epoch {begun} with {before.description}, and {epochs} epochs have {schedule.description}. "
                 "Ask for the former epochs and schedule, name another directory, or start again with --restart."
             )
-        self.training.restore(tensors, position)
-        self.seconds, self.sums = about["seconds"], about["sums"]
-        self.history = with_present_names(about["history"])
+        self.training.restore(tensors, position.model_dump())
+        self.seconds, self.sums, self.history = saved.seconds, saved.sums, history
 
     def learn(self, batches: Ahead, observe: Observer) -> None:
         """Train to the end of the schedule, saving from time to time."""
@@ -185,16 +201,6 @@ class Run:
         lines = "".join(json.dumps(epoch) + "\n" for epoch in self.history)
         if self.directory is not None and parallel.rank() == 0:
             write_atomic(self.directory / "log.jsonl", lines.encode())
-
-
-def with_present_names(history: list[Any]) -> list[Any]:
-    """Return the epochs of a log, in which the learning rate was called `rate` before."""
-    return [
-        {"learning_rate" if name == "rate" else name: value for name, value in epoch.items()}
-        if isinstance(epoch, dict)
-        else epoch
-        for epoch in history
-    ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -273,7 +279,7 @@ def _completed(held: dict[str, Any]) -> dict[str, Any]:
     """Return the settings of a checkpoint, with defaults for those that are newer than it."""
     try:
         return {**held, "recipe": Recipe.model_validate({**held["recipe"], "paper": ()}).settings()}
-    except (KeyError, TypeError, ValidationError):  # not the settings of any version: the difference tells
+    except (KeyError, TypeError, ValueError):  # not the settings of any version: the difference tells
         return held
 
 
@@ -290,7 +296,7 @@ def _schedule(made_of: dict[str, Any]) -> Schedule | None:
     """Return the schedule that a run had; None if its settings are not those of any."""
     try:
         return Train.model_validate(made_of["recipe"]["train"]).make_schedule()
-    except (KeyError, TypeError, ValidationError):
+    except (KeyError, TypeError, ValueError):
         return None
 
 

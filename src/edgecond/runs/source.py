@@ -73,7 +73,7 @@ class Source:
         file = run / FILE
         try:
             content = json.loads(file.read_text("utf-8"))
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             content = None
         if not isinstance(content, dict) or content.keys() - _TYPES.keys() or "path" not in content:
             raise DataError(
@@ -81,8 +81,10 @@ class Source:
                 "that can be read."
             )
         for name, value in content.items():
-            texts = value if isinstance(value, list) else ()
-            if not isinstance(value, _TYPES[name]) or not all(isinstance(text, str) for text in texts):
+            texts = value if isinstance(value, list) else list(value.values()) if isinstance(value, dict) else []
+            truth = isinstance(value, bool) and _TYPES[name] is int  # Python takes a truth value for a number
+            hollow = name == "path" and "\0" in str(value)  # no path has a zero byte
+            if not isinstance(value, _TYPES[name]) or truth or hollow or not all(isinstance(t, str) for t in texts):
                 raise DataError(f"{file} must have {name} as `edgecond train` wrote it: got {value!r}.")
         if not 0 <= content.get("seed", 0) <= MAX_SEED:
             raise DataError(f"{file} must have a seed from 0 to {MAX_SEED}: got {content['seed']}.")

@@ -44,6 +44,25 @@ class Optimizer(ABC):
             if (value := optimizer.state[parameter].get(torch_name)) is not None
         }
 
+    def check_state(self, network: nn.Module, tensors: Mapping[str, Tensor]) -> None:
+        """Check that the tensors of a checkpoint are those of this optimizer and network: torch does not."""
+        known: set[str] = set()
+        for parameter_name, parameter in network.named_parameters():
+            state = {f"{name}.{parameter_name}": torch_name for name, torch_name in self.state_names.items()}
+            known |= state.keys()
+            given = [name for name in state if name in tensors]
+            if given and len(given) < len(state):
+                raise ValueError(f"the state of {parameter_name} must be {', '.join(state)}: found {', '.join(given)}.")
+            for name in given:
+                shape = () if state[name] == "step" else tuple(parameter.shape)
+                if (tuple(tensors[name].shape), tensors[name].dtype) != (shape, parameter.dtype):
+                    raise ValueError(
+                        f"the tensor {name} must be {shape} of {parameter.dtype}: "
+                        f"found {tuple(tensors[name].shape)} of {tensors[name].dtype}."
+                    )
+        if surplus := [name for name in tensors if name not in known]:
+            raise ValueError(f"the tensor {surplus[0][:60]!r} is not one of {self.name}.")
+
     def restore(self, optimizer: torch.optim.Optimizer, network: nn.Module, tensors: Mapping[str, Tensor]) -> None:
         """Put the tensors of a checkpoint back into the torch optimizer."""
         for parameter_name, parameter in network.named_parameters():

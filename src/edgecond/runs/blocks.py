@@ -1,0 +1,107 @@
+"""The blocks of JSON in checkpoints, logs and the files of estimators, validated before anything is made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt
+
+WIDEST = 1_000_000  # most columns of a table in memory
+
+
+class Block(BaseModel):
+    """A table of JSON: numbers are finite, no text is a number, and no number is a truth value."""
+
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid", allow_inf_nan=False)
+
+
+class Epoch(Block):
+    """A line of the log: epoch, loss and learning rate, and the other metrics of the epoch, all numbers."""
+
+    model_config = ConfigDict(frozen=True, strict=True, extra="allow", allow_inf_nan=False)
+    __pydantic_extra__: dict[str, float]
+    epoch: PositiveInt
+    loss: float
+    learning_rate: float
+
+
+class Position(Block):
+    """The next step of a run."""
+
+    epoch: NonNegativeInt
+    batch: NonNegativeInt
+    seed: int
+
+
+class Settings(Block):
+    """What a run was started with; those of another version may have more."""
+
+    model_config = ConfigDict(frozen=True, strict=True, extra="allow", allow_inf_nan=False)
+    recipe: dict[str, Any] = {}
+
+
+class Checkpoint(Block):
+    """The checkpoint of a run, apart from its tensors."""
+
+    settings: Settings
+    seconds: NonNegativeFloat
+    history: list[Any]
+    sums: Annotated[list[float], Field(min_length=3, max_length=3)]
+    position: Position
+
+
+class Parameters(Block):
+    """The parameters of an estimator, as JSON; those that are not given are not in the file."""
+
+    epochs: PositiveInt | None = None
+    batch_size: PositiveInt | None = None
+    learning_rate: PositiveFloat | None = None
+    network: str | None = None
+    labels: str | None = None
+    views: PositiveInt | None = None
+    class_weight: Literal["auto", "balanced"] | None = None
+    settings: dict[str, Any] | None = None
+    random_state: int | None = None
+    device: str | None = None
+    verbose: bool | int = False
+
+
+class Form(Block):
+    """The form of the rows that an estimator was fitted to; each kind of data has some of these."""
+
+    columns: list[str] = []
+    width: Annotated[int, Field(ge=3, le=WIDEST)] | None = None
+    vertex_attributes: Annotated[int, Field(ge=0, le=WIDEST)] = 0
+    edge_attributes: Annotated[int, Field(ge=0, le=WIDEST)] = 0
+
+
+class Targets(Block):
+    """What an estimator keeps of y: the classes and their type, or whether y had a single column."""
+
+    dtype: str | None = None
+    classes: list[str | bool | int | float] | None = None
+    single: bool | None = None
+
+
+class Estimator(Block):
+    """The block of an estimator in a model file."""
+
+    params: dict[str, Any]
+    form: Annotated[dict[str, Form], Field(min_length=1, max_length=1)] | None = None
+    targets: Targets
+    history: list[Any]
+
+
+def read_history(epochs: Sequence[Any]) -> list[dict[str, float]]:
+    """Return the epochs of a log, which must be numbered from 1; the learning rate was called `rate` before."""
+    history = [
+        {"learning_rate" if name == "rate" else name: value for name, value in epoch.items()}
+        if isinstance(epoch, Mapping)
+        else epoch
+        for epoch in epochs
+    ]
+    for number, epoch in enumerate(history, 1):
+        if (found := Epoch.model_validate(epoch).epoch) != number:
+            raise ValueError(f"the epochs of a log must be numbered from 1: found {found} in place of {number}.")
+    return history

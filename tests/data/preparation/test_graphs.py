@@ -16,7 +16,9 @@ from edgecond.data.formats import batch
 from edgecond.data.graphs import GraphExamples
 from edgecond.data.preparation import GraphPreparation, SampleSettings
 from edgecond.data.preparation import graphs as module
+from edgecond.errors import DataError
 from edgecond.notation import Architecture
+from tests.sentences import mentions
 from tests.threads import at_once
 
 SETTINGS = SampleSettings(
@@ -84,3 +86,15 @@ def test_threads_get_the_pyramids_of_their_own_graphs(monkeypatch: pytest.Monkey
         return sum(preparation.view(one, 0, 1).pyramids.graphs is not one.graphs for _ in range(2000))
 
     assert at_once([partial(others, examples()) for _ in range(4)], 5) == [[0] * 5] * 4
+
+
+def test_too_little_memory_for_pyramids_is_an_error_of_the_data(monkeypatch: pytest.MonkeyPatch):
+    """A prediction then goes on with the next graph."""
+
+    def fail(*_: object, **__: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(module, "pyramids", fail)
+
+    with mentions("graphs with up to 2 vertices", "more memory than there is", kind=DataError):
+        GraphPreparation.fit(SETTINGS, examples()).view(examples(), 0, 1)

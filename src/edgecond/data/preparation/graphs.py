@@ -125,7 +125,14 @@ class GraphPreparation:
     def _compute(self, graphs: Graphs, **options: Any) -> Pyramids:
         settings = self.settings
         levels, copies = settings.network.resolutions, settings.sparsifications
-        return pyramids(_standardised(graphs, self.tensors), levels, copies, tries=settings.tries, **options)
+        try:
+            return pyramids(_standardised(graphs, self.tensors), levels, copies, tries=settings.tries, **options)
+        except MemoryError as error:
+            largest = int(graphs.sizes.max())
+            raise DataError(
+                f"pyramids of graphs with up to {largest:,} vertices need more memory than there is. "
+                "Cut large graphs into smaller ones, or use no pooling."
+            ) from error
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"progress": no_progress, "_pyramids": {}, "_last": []}  # computed again when needed

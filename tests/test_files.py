@@ -10,6 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from edgecond.data.archives import read_archive
+from edgecond.data.formats import batch, read_points, tu
+from edgecond.data.formats.columns import read_csv
 from edgecond.errors import CheckpointError, DataError
 from edgecond.files import (
     atomic_file,
@@ -20,8 +23,11 @@ from edgecond.files import (
     locate,
     path_text,
     scratch_directory,
+    sha256,
+    walk,
     write_atomic,
 )
+from tests.sentences import mentions
 
 
 def test_the_environment_sets_the_data_directory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
@@ -205,3 +211,47 @@ def test_a_directory_is_refused_before_anything_is_written(tmp_path: Path):
         assert str(refusal.value) == (
             f"{path} cannot be written: {reason}. Set EDGECOND_DATA to a directory with space that you may write to."
         )
+
+
+# Folders and files that cannot be read
+
+
+def deep_folder(folder: Path, depth: int) -> None:
+    """Make folders in folders, deeper than the path of a file can be long."""
+    at = os.open(folder, os.O_RDONLY)
+    for _ in range(depth):
+        os.mkdir("d" * 20, dir_fd=at)
+        inner = os.open("d" * 20, os.O_RDONLY, dir_fd=at)
+        os.close(at)
+        at = inner
+    os.close(at)
+
+
+def test_a_folder_that_cannot_be_listed_is_an_error_or_is_reported(tmp_path: Path):
+    """Its files would be missing without a word; here it is one whose path is too long, which root cannot list."""
+    deep_folder(tmp_path, 300)
+    (tmp_path / "a.ply").touch()
+    sentences: list[str] = []
+
+    assert list(walk(tmp_path, sentences.append)) == [tmp_path / "a.ply"]
+    assert len(sentences) == 1
+    assert sentences[0].endswith("cannot be read: File name too long.")
+    with mentions("cannot be read: File name too long", kind=DataError):
+        list(walk(tmp_path))
+
+
+@pytest.mark.parametrize("read", [sha256, read_points, read_csv, read_archive, tu.read, batch.read])
+def test_a_pipe_is_refused_instead_of_waited_for(tmp_path: Path, read):
+    name = {read_csv: "a.csv", read_archive: "a.zip", tu.read: "a.zip", batch.read: "a.safetensors"}.get(read, "a.ply")
+    os.mkfifo(tmp_path / name)
+
+    with mentions(tmp_path / name, "pipe or a device", kind=DataError):
+        read(tmp_path / name)
+
+
+@pytest.mark.parametrize("read", [sha256, read_points, read_csv, read_archive])
+def test_a_name_that_is_too_long_is_reported(tmp_path: Path, read):
+    name = "a" * 5000 + {read_csv: ".csv", read_archive: ".zip"}.get(read, ".ply")
+
+    with mentions("File name too long", kind=DataError):
+        read(tmp_path / name)

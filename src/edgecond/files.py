@@ -88,10 +88,34 @@ def path_text(path: Path) -> str:
     return os.fsencode(path.as_posix()).decode("utf-8", "backslashreplace")
 
 
+def walk(folder: Path, report: Callable[[str], None] | None = None) -> Iterator[Path]:
+    """Yield the files of a folder and of the folders in it, in any order.
+
+    A folder that cannot be listed raises a `DataError` or, with `report`, is reported by a sentence and left out.
+    """
+    waiting = [folder]
+    while waiting:
+        entries: list[os.DirEntry[str]] = []
+        try:
+            with reading(current := waiting.pop()), os.scandir(current) as listing:
+                entries += listing
+        except DataError as error:
+            if report is None:
+                raise
+            report(str(error))
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                waiting.append(Path(entry.path))
+            else:
+                yield Path(entry.path)
+
+
 @contextmanager
 def reading(path: Path) -> Iterator[None]:
-    """Turn a failure to read a file into a `DataError` that names it."""
+    """Turn a failure to read a file into a `DataError` that names it; pipes and devices, which block, are refused."""
     try:
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            raise DataError(f"{path} must be a file: it is a pipe or a device. Save its contents in a file.")
         yield
     except DataError:
         raise

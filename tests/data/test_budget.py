@@ -129,7 +129,7 @@ def star(n: int) -> bytes:
 
 
 ANNOUNCING = [
-    Crafted("wide.npy", "points", partial(empty_array, "(0, 1000000000)"), "at least one number ... (0, 1000000000)"),
+    Crafted("wide.npy", "points", partial(empty_array, "(0, 1000000000)"), "at least one point: it is empty"),
     Crafted("columns.npy", "points", lambda: saved(alone=np.zeros((1, 10**6), "u1")), "at most 10,000 columns"),
     Crafted("columns.txt", "points", lambda: b"1 " * 10**6, "at most 10,000 columns"),
     Crafted("kilometre.stl", "mesh", partial(triangle, 1000.0), "Its units look wrong"),

@@ -18,7 +18,7 @@ from edgecond.data.formats.surface import areas
 from edgecond.data.parsed import ParsedClouds
 from edgecond.data.points import Columns, PointTargets, to_cloud, to_mesh
 from edgecond.errors import DataError
-from edgecond.files import digest, path_text, Progress, sha256
+from edgecond.files import digest, path_text, Progress, reading, sha256, walk
 from edgecond.graph import Cloud, Mesh
 
 
@@ -163,7 +163,8 @@ def _listed(path: Path) -> tuple[dict[str, list[Path]], int]:
     """Return the files of each class, and the number of other files."""
     if not path.is_dir():
         raise DataError(f"{path} must be a folder with a sub-folder per class: there is no such folder.")
-    folders = sorted(e for e in path.iterdir() if e.is_dir() and not hidden(e) and not _holds_models(e))
+    with reading(path):
+        folders = sorted(e for e in path.iterdir() if e.is_dir() and not hidden(e) and not _holds_models(e))
     if len(folders) < 2:
         names = f"only {folders[0].name}" if folders else "none"
         raise DataError(
@@ -172,7 +173,8 @@ def _listed(path: Path) -> tuple[dict[str, list[Path]], int]:
         )
     files, others = {}, sum(entry.is_file() for entry in path.iterdir())
     for folder in folders:
-        entries = sorted(entry for entry in folder.iterdir() if entry.is_file())
+        with reading(folder):
+            entries = sorted(entry for entry in folder.iterdir() if entry.is_file())
         kept = [entry for entry in entries if entry.suffix.lower() in ENDINGS and not hidden(entry)]
         if not kept:
             raise DataError(
@@ -186,7 +188,7 @@ def _listed(path: Path) -> tuple[dict[str, list[Path]], int]:
 
 def _holds_models(folder: Path) -> bool:
     """Whether a folder holds models: `edgecond train .`, run among the classes, saves them there."""
-    return any(folder.rglob("*.safetensors"))
+    return any(file.name.endswith(".safetensors") for file in walk(folder))
 
 
 def hidden(path: Path) -> bool:

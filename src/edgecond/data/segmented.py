@@ -16,7 +16,7 @@ from edgecond.data.formats import ENDINGS, read_points
 from edgecond.data.parsed import ParsedClouds
 from edgecond.data.points import to_cloud
 from edgecond.errors import DataError
-from edgecond.files import digest, Progress
+from edgecond.files import digest, Progress, walk
 from edgecond.graph import Cloud
 
 MOST_CLASSES = 256
@@ -96,7 +96,7 @@ def read(
         raise DataError(f"{path} must be a folder of clouds whose points have targets: it is not a folder.")
     files = [
         file
-        for file in sorted(path.rglob("*"))
+        for file in sorted(walk(path))
         if file.is_file()
         and file.suffix.lower() in ENDINGS
         and not any(hidden(Path(part)) for part in file.relative_to(path).parts)

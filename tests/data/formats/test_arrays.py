@@ -100,3 +100,10 @@ def test_an_archive_that_would_unpack_to_a_thousand_times_its_size_is_refused():
 
     with pytest.raises(ValueError, match=r"^its [\d,]+ bytes may unpack to at most 1,048,576 .* 6,291,\d\d\d$"):
         read_npz(data)
+
+
+def test_a_field_of_several_numbers_is_refused():
+    records = np.zeros(2, [("x", "f4"), ("y", "f4"), ("z", "f4"), ("colours", "u1", 3)])
+
+    with mentions("its field 'colours' must hold one number for each point: found the shape (3,)"):
+        read_npy(saved(alone=records))

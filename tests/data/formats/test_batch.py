@@ -189,3 +189,12 @@ def test_graphs_need_the_same_parts():
         batch.packed([SimpleNamespace(edge_index=np.zeros((2, 0), int), x=np.ones((1, 1)), num_nodes=1), pair()])
     with pytest.raises(DataError, match=r"it is empty\.$"):
         batch.packed([])
+
+
+def test_bfloat16_is_read_in_single_precision(tmp_path: Path):
+    """NumPy has no such type; its numbers are those of single precision with fewer digits."""
+    edges, pointer = torch.tensor([[0, 1], [1, 0]]), torch.tensor([0, 2])
+    x = torch.tensor([[0.5], [1.25]]).bfloat16()
+    save_file({"edge_index": edges, "ptr": pointer, "x": x}, tmp_path / "a.safetensors")
+
+    assert batch.read(tmp_path / "a.safetensors").graphs.vertex_attributes.tolist() == [[0.5], [1.25]]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -13,7 +15,11 @@ import torch
 from edgecond.data.formats import batch
 from edgecond.data.graphs import GraphExamples
 from edgecond.data.preparation import GraphPreparation, SampleSettings
+from edgecond.data.preparation import graphs as module
+from edgecond.errors import DataError
 from edgecond.notation import Architecture
+from tests.sentences import mentions
+from tests.threads import at_once
 
 SETTINGS = SampleSettings(
     "pairs", Architecture("C(4)-MP-C(4)-GAP-FC(1)"), "given", sparsifications=2, attributes=True, standardised=True
@@ -67,5 +73,28 @@ def test_pyramids_that_are_not_kept_are_forgotten_when_others_are_asked_for_and_
     made.view(GraphExamples(other.graphs, np.arange(1)), 0, 1)
 
     assert made._pyramids == {}
-    assert made._last[0] is other.graphs
+    assert [graphs for graphs, _ in made._last] == [other.graphs]
     assert pickle.loads(pickle.dumps(made))._last == []
+
+
+def test_threads_get_the_pyramids_of_their_own_graphs(monkeypatch: pytest.MonkeyPatch):
+    """Each thread reads and replaces the only pyramids that are kept of graphs that come once."""
+    monkeypatch.setattr(module, "pyramids", lambda graphs, *_, **__: SimpleNamespace(graphs=graphs))
+    preparation = GraphPreparation.fit(replace(SETTINGS, standardised=False), examples(), transient=True)
+
+    def others(one: GraphExamples) -> int:
+        return sum(preparation.view(one, 0, 1).pyramids.graphs is not one.graphs for _ in range(2000))
+
+    assert at_once([partial(others, examples()) for _ in range(4)], 5) == [[0] * 5] * 4
+
+
+def test_too_little_memory_for_pyramids_is_an_error_of_the_data(monkeypatch: pytest.MonkeyPatch):
+    """A prediction then goes on with the next graph."""
+
+    def fail(*_: object, **__: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(module, "pyramids", fail)
+
+    with mentions("graphs with up to 2 vertices", "more memory than there is", kind=DataError):
+        GraphPreparation.fit(SETTINGS, examples()).view(examples(), 0, 1)

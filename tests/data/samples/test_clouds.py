@@ -18,6 +18,7 @@ from edgecond.notation import Architecture
 from tests.meshes import BOX, mesh_of, SPHERE, TORUS
 from tests.pyramids import same
 from tests.sentences import refused
+from tests.threads import at_once
 
 CLOUDS = Architecture("C(4)-MP(0.5,1)-C(6)-GAP-FC(3)")
 IMAGES = Architecture("C(4)-MP(2,3.4)-C(5)-MP(4,20)-C(6)-FC(3)")
@@ -209,3 +210,19 @@ def test_images_of_one_grid_have_different_classes():
         sample = builder(images, [0, 0, 0])
         assert sample.y.tolist() == [0] * 64 + [1] * 64 + [2] * 64
         assert len(sample.voxel) == 192
+
+
+def test_threads_get_the_pyramids_of_their_own_grids():
+    """Images of two grids, as many at a time, take turns with the one pyramid that is cached of so many."""
+    build_sample = Builder(IMAGE_LEVELS, strided=True)
+    every = [[Cloud(GRID[:size], torch.ones(size, 1))] for size in (9, 12, 16)]
+
+    def sizes(clouds: list[Cloud]) -> list[int]:
+        sample = build_sample(clouds, [0])
+        return [len(sample.x), *(graph.num_vertices for graph in sample.pyramid.graphs)]
+
+    alone = [sizes(clouds) for clouds in every]
+    together = at_once([partial(sizes, clouds) for clouds in every], 100)
+
+    for expected, results in zip(alone, together, strict=True):
+        assert all(result == expected for result in results)

@@ -21,6 +21,7 @@ from edgecond.data.formats.axes import arrange, AXES, check_axes, parse_columns
 from edgecond.data.formats.surface import draw
 from edgecond.data.formats.table import Table, Triangles, usual
 from edgecond.errors import DataError, listed
+from edgecond.files import reading
 
 __all__ = ["ENDINGS", "MESHES", "Points", "Surface", "parse_columns", "read_points", "read_surface"]
 
@@ -139,7 +140,9 @@ def _opened(
     reader = _READERS.get(path.suffix.lower())
     if reader is None:
         raise DataError(f"{path} must be a cloud or a mesh, a file that ends in {', '.join(ENDINGS)}.")
-    if not path.is_file():
+    with reading(path):
+        exists = path.is_file()
+    if not exists:
         raise DataError(f"{path} must be a file with a cloud: there is no such file.")
     module, _, function = reader.partition(".")
     read = getattr(import_module(f"{__name__}.{module}"), function)

@@ -51,8 +51,15 @@ def read_npz(data: bytes) -> Table:
 
 def _columns(array: np.ndarray) -> dict[str, np.ndarray]:
     if array.dtype.names and array.ndim == 1:
-        return named((name, _plain(array[name])) for name in array.dtype.names)
+        return named((name, _field(array, name)) for name in array.dtype.names)
     return unnamed(_plain(array))
+
+
+def _field(array: np.ndarray, name: str) -> np.ndarray:
+    column = _plain(array[name])
+    if column.ndim != 1:
+        raise ValueError(f"its field {name!r} must hold one number for each point: found the shape {column.shape[1:]}")
+    return column
 
 
 def _plain(array: np.ndarray) -> np.ndarray:
@@ -77,7 +84,7 @@ def _array(data: bytes) -> np.ndarray:
         raise ValueError("it must hold numbers: found Python objects, which are never unpickled")
     count, left = math.prod(shape), len(data) - stream.tell()
     if not count:
-        raise ValueError(f"its array must hold at least one number: found the shape {shape}")
+        raise ValueError("it must hold at least one point: it is empty")
     if count * dtype.itemsize > left or min(shape, default=0) < 0:
         raise ValueError(f"its array of shape {shape} must have {count * dtype.itemsize:,} bytes: found {left:,}")
     array = np.frombuffer(data, dtype, count, stream.tell())

@@ -15,6 +15,7 @@ from numpy import ndarray as Array
 
 from edgecond.data.archives import decompressed
 from edgecond.errors import DataError, did_you_mean
+from edgecond.files import reading
 
 BLANKS = frozenset({"", "na", "n/a", "#n/a", "<na>", "nan", "null"})  # not "none", which may be the name of a class
 MOST_CLASSES = 10  # a column with more distinct whole numbers is a regression target
@@ -99,7 +100,9 @@ def read_csv(path: Path) -> Table:
 
 def form_of(path: Path) -> Form:
     """Find the dialect of a CSV file, which is read once, in blocks."""
-    if path.is_dir():
+    with reading(path):
+        is_folder = path.is_dir()
+    if is_folder:
         raise DataError(f"{path} must be a CSV file: it is a folder.")
     encoding = _encoding(path)
 

@@ -203,7 +203,9 @@ def _digest(arrays: dict[str, Array]) -> str:
 
 def _files(path: Path, required: Sequence[str]) -> tuple[str, dict[str, bytes]]:
     """Return the name of the dataset, and the contents of its files by the part of their name after it."""
-    if not path.exists():
+    with reading(path):
+        exists = path.exists()
+    if not exists:
         raise DataError(f"{path} must be a folder or a zip file in the TU format: it does not exist.")
     if path.is_file() and not is_archive(path):
         raise DataError(f"{path} must be a folder or a zip file in the TU format: it is neither.")

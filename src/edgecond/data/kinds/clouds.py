@@ -23,6 +23,7 @@ from edgecond.data.kinds.wording import class_counts, number_range, skipped
 from edgecond.data.points import Columns, labelled, points_of, read_cloud, to_cloud
 from edgecond.data.preparation import CloudPreparation, no_progress, Progress, SampleSettings
 from edgecond.errors import DataError
+from edgecond.files import reading, walk
 from edgecond.graph import Cloud
 
 STEPS, BATCH_SIZE = 4000, 32
@@ -289,9 +290,14 @@ def _name(path: Path) -> str:
 
 def _listed(given: Path, report: Report) -> list[Path]:
     """The files to read: one, or those in a directory."""
-    if not given.is_dir():
-        return [given]
-    files = sorted(f for f in given.rglob("*") if f.suffix.lower() in ENDINGS and not f.name.startswith("."))
+    try:
+        with reading(given):
+            if not given.is_dir():
+                return [given]
+    except DataError as error:
+        report(str(error))
+        return []
+    files = sorted(f for f in walk(given, report) if f.suffix.lower() in ENDINGS and not f.name.startswith("."))
     if not files:
         report(f"{given} must hold clouds or meshes, files that end in {', '.join(ENDINGS)}: it holds none.")
     return files

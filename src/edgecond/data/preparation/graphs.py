@@ -41,7 +41,7 @@ class GraphPreparation:
     tensors: Mapping[str, Tensor] = field(default_factory=dict)
     is_transient: bool = False
     _pyramids: dict[str, Pyramids] = field(default_factory=dict, init=False, repr=False)
-    _last: list[Any] = field(default_factory=list, init=False, repr=False)  # graphs, and their pyramids
+    _last: list[tuple[Graphs, Pyramids]] = field(default_factory=list, init=False, repr=False)  # none or one
 
     def __post_init__(self) -> None:
         check_labelling(self.settings.labels, graphs=True)
@@ -65,7 +65,7 @@ class GraphPreparation:
 
     @property
     def about(self) -> Mapping[str, Any]:
-        return {"pyramids": "+".join(pyramids.digest for pyramids in self._pyramids.values())}
+        return {"pyramids": "+".join(pyramids.digest for pyramids in list(self._pyramids.values()))}
 
     def training(self, examples: GraphExamples, seed: int) -> Source:
         return self._source(examples, range(self.settings.sparsifications))
@@ -112,17 +112,27 @@ class GraphPreparation:
 
     def _of(self, graphs: Graphs) -> Pyramids:
         if self.is_transient:
-            if self._last[:1] != [graphs]:
-                self._last[:] = graphs, self._compute(graphs, alone=True)
-            return self._last[1]
-        if graphs.digest not in self._pyramids:
-            self._pyramids[graphs.digest] = self._compute(graphs, progress=self.progress)
-        return self._pyramids[graphs.digest]
+            for known, its_pyramids in self._last:  # read once: another thread may replace it at any moment
+                if known is graphs:
+                    return its_pyramids
+            computed = self._compute(graphs, alone=True)
+            self._last[:] = [(graphs, computed)]
+            return computed
+        if (cached := self._pyramids.get(graphs.digest)) is None:
+            cached = self._pyramids.setdefault(graphs.digest, self._compute(graphs, progress=self.progress))
+        return cached
 
     def _compute(self, graphs: Graphs, **options: Any) -> Pyramids:
         settings = self.settings
         levels, copies = settings.network.resolutions, settings.sparsifications
-        return pyramids(_standardised(graphs, self.tensors), levels, copies, tries=settings.tries, **options)
+        try:
+            return pyramids(_standardised(graphs, self.tensors), levels, copies, tries=settings.tries, **options)
+        except MemoryError as error:
+            largest = int(graphs.sizes.max())
+            raise DataError(
+                f"pyramids of graphs with up to {largest:,} vertices need more memory than there is. "
+                "Cut large graphs into smaller ones, or use no pooling."
+            ) from error
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"progress": no_progress, "_pyramids": {}, "_last": []}  # computed again when needed

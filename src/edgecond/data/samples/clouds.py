@@ -57,9 +57,10 @@ class Builder:
         if self.meshes or shared is None or any(cloud.positions is not shared for cloud in clouds):
             levels, pyramid = self._build(clouds)
             return Sample(levels.x, pyramid, *self._targets(clouds, ys, levels))
-        if len(clouds) not in self._cache or self._cache[len(clouds)][0] is not shared:
-            self._cache[len(clouds)] = (shared, *self._build(clouds, compact=True))
-        _, levels, pyramid = self._cache[len(clouds)]
+        cached = self._cache.get(len(clouds))  # read once: another thread may replace it at any moment
+        if cached is None or cached[0] is not shared:
+            cached = self._cache[len(clouds)] = (shared, *self._build(clouds, compact=True))
+        _, levels, pyramid = cached
         x = input_signal(clouds, levels.voxel, len(levels.x))
         return Sample(x, pyramid, *self._targets(clouds, ys, levels))
 

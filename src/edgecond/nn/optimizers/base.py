@@ -54,10 +54,11 @@ class Optimizer(ABC):
             if given and len(given) < len(state):
                 raise ValueError(f"the state of {parameter_name} must be {', '.join(state)}: found {', '.join(given)}.")
             for name in given:
-                shape = () if state[name] == "step" else tuple(parameter.shape)
-                if (tuple(tensors[name].shape), tensors[name].dtype) != (shape, parameter.dtype):
+                counter = state[name] == "step"  # in single precision, whatever that of the network is
+                shape, dtype = ((), tensors[name].dtype) if counter else (tuple(parameter.shape), parameter.dtype)
+                if (tuple(tensors[name].shape), tensors[name].dtype) != (shape, dtype):
                     raise ValueError(
-                        f"the tensor {name} must be {shape} of {parameter.dtype}: "
+                        f"the tensor {name} must be {shape} of {dtype}: "
                         f"found {tuple(tensors[name].shape)} of {tensors[name].dtype}."
                     )
         if surplus := [name for name in tensors if name not in known]:

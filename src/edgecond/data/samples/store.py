@@ -131,7 +131,7 @@ def _mapped(work: Work, chunks: Sequence[range], jobs: int, graphs: Graphs) -> G
         return
     # A forked process does not import the main script; a spawned one does, so the script must be importable.
     context = get_context("fork" if sys.platform == "linux" else None)
-    pool = ProcessPoolExecutor(jobs, context, initializer=_begin_worker)
+    pool = ProcessPoolExecutor(jobs, context, initializer=_begin_worker, initargs=(os.getpid(),))
     try:
         yield from pool.map(work, chunks)
     except BaseException:  # an error or a signal: a chunk that nobody waits for may take minutes
@@ -142,10 +142,10 @@ def _mapped(work: Work, chunks: Sequence[range], jobs: int, graphs: Graphs) -> G
         pool.shutdown()
 
 
-def _begin_worker() -> None:
+def _begin_worker(parent: int) -> None:
+    end_with_parent(parent)  # its number is given: it may have ended already
     threadpool_limits(1)
     ignore_stop_signals()
-    end_with_parent()
 
 
 def _pyramids_of(

@@ -117,7 +117,7 @@ def test_a_module_without_tests_and_a_test_without_source_are_found(tmp_path: Pa
 
 
 def test_the_package_shows_at_most_16_names():
-    """DESIGN.md: a hall, two wings, a roof, and you can see it with `ls`."""
+    """CONTRIBUTING.md: a hall, two wings, a roof, and you can see it with `ls`."""
     folders = {path.parent for path in SOURCE.rglob("*") if path.is_file() and path.suffix != ".pyc"}
     names = {path.name for path in SOURCE.iterdir() if path.is_file() or any(f.is_relative_to(path) for f in folders)}
 

@@ -208,8 +208,9 @@ class Model:
         """Read a model file, or that of a run's directory."""
         path = Path(path)
         if not (file := path / FILE if path.is_dir() else path).is_file():
+            found = file if file.exists() else path  # a directory or a pipe in the place of the model
             raise CheckpointError(
-                f"{path} must be a model file, or the directory of a run with its model in {FILE}: there is none. "
+                f"{found} must be a model file, or the directory of a run with its model in {FILE}: there is none. "
                 "`edgecond train` writes one."
             )
         tensors, about = load_checkpoint(file)

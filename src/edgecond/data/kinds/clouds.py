@@ -19,7 +19,7 @@ from edgecond.data.formats import ENDINGS, Points, read_points
 from edgecond.data.kinds.base import Batch, Kind, Learned, ReadOptions, Report, Rows, Split, Total, UserData
 from edgecond.data.kinds.networks import adapted
 from edgecond.data.kinds.pictures import Description, FilterLabels, LevelsPicture, OffsetLabels
-from edgecond.data.kinds.wording import class_counts, number_range, skipped
+from edgecond.data.kinds.wording import class_counts, data_name, number_range, skipped
 from edgecond.data.points import Columns, labelled, points_of, read_cloud, to_cloud
 from edgecond.data.preparation import CloudPreparation, no_progress, Progress, SampleSettings
 from edgecond.errors import DataError
@@ -63,7 +63,7 @@ class Clouds(Kind):
             *skipped([sentence for _, sentence in contents.skipped]),
         )
         kept = _kept(contents.columns, options)
-        return UserData(_name(path), examples, (examples.classes,), False, DATASET, kept, notes)
+        return UserData(data_name(path), examples, (examples.classes,), False, DATASET, kept, notes)
 
     def _read_points(self, path: Path, column: str, options: ReadOptions) -> UserData:
         """Read clouds whose points have targets."""
@@ -79,7 +79,7 @@ class Clouds(Kind):
         )
         kept = _kept(contents.columns, options)
         targets = (examples.classes if contents.has_classes else (),)
-        return UserData(_name(path), examples, targets, True, DATASET, kept, notes)
+        return UserData(data_name(path), examples, targets, True, DATASET, kept, notes)
 
     def split(
         self, data: UserData, split: Split, strata: NDArray[np.int64] | None
@@ -282,10 +282,6 @@ def _check_options(options: Mapping[str, Any]) -> None:
 def unlabelled(clouds: Sequence[Cloud]) -> Examples:
     """Return clouds as examples without targets: the single class has no meaning."""
     return Examples("clouds", ("",), clouds, torch.zeros(len(clouds), dtype=torch.long), "")
-
-
-def _name(path: Path) -> str:
-    return path.resolve().stem
 
 
 def _listed(given: Path, report: Report) -> list[Path]:

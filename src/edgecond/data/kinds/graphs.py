@@ -29,7 +29,7 @@ from edgecond.data.kinds.base import (
 )
 from edgecond.data.kinds.networks import adapted
 from edgecond.data.kinds.pictures import CommonLabels, Description, FilterLabels, GraphPicture, LevelsPicture
-from edgecond.data.kinds.wording import class_counts, number_range
+from edgecond.data.kinds.wording import class_counts, data_name, number_range
 from edgecond.data.preparation import GraphPreparation, no_progress, Progress, SampleSettings
 from edgecond.errors import DataError
 
@@ -68,7 +68,7 @@ class GeneralGraphs(Kind):
             )
         graphs = tu.read(path)
         examples = GraphExamples(graphs, np.arange(len(graphs)))
-        return UserData(_name(path), examples, (examples.classes,), False, "tu", notes=(repr(graphs),))
+        return UserData(data_name(path), examples, (examples.classes,), False, "tu", notes=(repr(graphs),))
 
     def _read_tensors(self, path: Path, vertices: str | None) -> UserData:
         contents = batch.read(path, vertices=vertices)
@@ -84,7 +84,7 @@ class GeneralGraphs(Kind):
         else:
             raise DataError(f"{path} must hold y, the target of each graph: it holds none.")
         notes = (repr(contents.graphs), f"target: {predicted}")
-        return UserData(_name(path), examples, targets, contents.vertex_ys is not None, "batch", notes=notes)
+        return UserData(data_name(path), examples, targets, contents.vertex_ys is not None, "batch", notes=notes)
 
     def settings(
         self, examples: GraphExamples, base: Mapping[str, Any], dataset: str, per_vertex: bool
@@ -238,10 +238,6 @@ def label_name(row: Sequence[float], graphs: Graphs) -> str:
     names = [*([f"Edge label {value}" for value in values] or ["Edges"]), "Self-connection"]
     degrees = [f"{number:.3g}" for number in row[graphs.s :]]
     return names[int(np.argmax(row[: graphs.s]))] + (f" with L_deg {' and '.join(degrees)}" if degrees else "")
-
-
-def _name(path: Path) -> str:
-    return path.resolve().stem
 
 
 def _packed(rows: Rows, expected: Graphs | None = None) -> Graphs:

@@ -15,7 +15,7 @@ from edgecond.data.graphs import GraphExamples, Graphs
 from edgecond.data.kinds.base import Batch, Learned, ReadOptions, Report, RowReader, Rows, Split, Total, UserData
 from edgecond.data.kinds.graphs import batch_of, examples_of, GeneralGraphs, labelled, MOST_GRAPHS
 from edgecond.data.kinds.pictures import Description, MoleculePicture
-from edgecond.data.kinds.wording import skipped
+from edgecond.data.kinds.wording import data_name, skipped
 from edgecond.data.splits import group_folds, scaffold_split
 from edgecond.errors import DataError
 
@@ -46,8 +46,7 @@ class Molecules(GeneralGraphs):
             *skipped([f"row {row}: {sentence}" for row, sentence in table.skipped]),
             f"target: {', '.join(table.target_names)}",
         )
-        name = path.resolve().stem
-        return UserData(name, examples, table.classes, False, "smiles", notes=notes, groups=table.groups)
+        return UserData(data_name(path), examples, table.classes, False, "smiles", notes=notes, groups=table.groups)
 
     def split(
         self, data: UserData, split: Split, strata: NDArray[np.int64] | None

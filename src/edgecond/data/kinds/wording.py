@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 SHOWN = 10
 """Files or rows that are named before the rest is counted."""
+
+
+def data_name(path: Path) -> str:
+    """Return the name of user data, after their path."""
+    return path.resolve().stem
 
 
 def skipped(sentences: Sequence[str]) -> list[str]:

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edgecond.data.pyramid import cells, cloud_pyramid, neighbors
-from edgecond.data.pyramid.neighbors import closest, within
+from edgecond.data.pyramid.neighbors import closest, nearest, within
 from tests.data.pyramid.backends import using
 from tests.data.pyramid.test_init import random_cloud, SYDNEY_LEVELS
 
@@ -186,12 +186,39 @@ def test_too_many_pairs_are_left_to_scipy(monkeypatch):
     assert within(np.zeros((3, 3)), np.array([3]), 1)[0].tolist() == [0, 1, 2] * 3
 
 
-def test_coordinates_must_be_finite():
-    positions, sizes = np.full((2, 3), np.nan), np.array([2])
-    with pytest.raises(ValueError, match="finite"):
-        within(positions, sizes, 1)
-    with pytest.raises(ValueError, match="finite"):
-        closest(np.zeros((2, 3)), sizes, positions, sizes)
+@pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf, 1e308, -1e200])
+@pytest.mark.parametrize("radius", [1e-300, 1, 1e300])
+def test_coordinates_must_be_finite_and_have_finite_squares(number: float, radius: float):
+    """Of both backends, for one such point among others."""
+    good, sizes = np.arange(6.0).reshape(2, 3), np.array([2])
+    positions = np.array([good[0], [0.0, number, 0.0]])
+    for search in (
+        lambda: within(positions, sizes, radius),
+        lambda: nearest(positions, sizes, 2),
+        lambda: closest(positions, sizes, good, sizes),
+        lambda: closest(good, sizes, positions, sizes),
+    ):
+        for backend in ("cpp", "scipy"):
+            with using(backend), pytest.raises(ValueError, match="finite, and below 1e\\+100: found"):
+                search()
+
+
+@needs_extension
+def test_arrays_at_odd_addresses_are_copied_or_refused():
+    """NumPy reads doubles anywhere; processors and compilers may not."""
+    aligned, sizes = np.arange(9.0).reshape(3, 3), np.array([3])
+    odd = np.frombuffer(b"-" + aligned.tobytes(), offset=1).reshape(3, 3)
+    extension: Any = cells._extension
+
+    assert not odd.flags.aligned
+    np.testing.assert_array_equal(within(odd, sizes, 6.0), within(aligned, sizes, 6.0))
+    np.testing.assert_array_equal(closest(odd, sizes, odd, sizes), [0, 1, 2])
+    for call in (
+        lambda: extension.within(odd, sizes, 1.0, 10, 100),
+        lambda: extension.closest(aligned, sizes, odd, sizes),
+    ):
+        with pytest.raises(ValueError, match="aligned arrays"):
+            call()
 
 
 def test_the_extension_can_be_disabled_and_is_optional():

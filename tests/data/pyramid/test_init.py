@@ -198,17 +198,26 @@ def test_a_batch_without_clouds_or_levels_is_an_error():
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
-def test_coordinates_and_signal_must_be_finite(value):
-    ending = f"must be finite: found [{value}] in cloud 1 of the batch. Remove such points first."
+def test_the_signal_must_be_finite(value):
     cloud = random_cloud(4, 0)
     bad = Cloud(cloud.positions, torch.full((4, 1), value))
-    with refused(f"the signal of a cloud {ending}"):
+    with refused(
+        f"the signal of a cloud must be finite: found [{value}] in cloud 1 of the batch. Remove such points first."
+    ):
         cloud_pyramid([Cloud(cloud.positions, torch.ones(4, 1)), bad], SYDNEY_LEVELS)
 
-    bad = Cloud(cloud.positions.clone(), cloud.signal)
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf"), 1e18, -1e39, 1e308])
+def test_coordinates_must_be_finite_and_have_finite_squares(value):
+    """Labels are computed from squared distances in single precision, which ends at 3.4e38: (2e18)^2 * 3 = 1.2e37."""
+    cloud = random_cloud(4, 0)
+    bad = Cloud(cloud.positions.double(), cloud.signal)
     bad.positions[2] = value
-    with refused(f"positions of a cloud {ending.replace(f'[{value}]', str([value] * 3))}"):
-        cloud_pyramid([cloud, bad], SYDNEY_LEVELS)
+    with refused(
+        f"positions of a cloud must be finite and below 1e+18: found {[value] * 3} in cloud 1 of the batch. "
+        "Remove such points first."
+    ):
+        cloud_pyramid([Cloud(cloud.positions.double(), cloud.signal), bad], SYDNEY_LEVELS)
 
 
 @pytest.mark.slow

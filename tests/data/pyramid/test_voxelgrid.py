@@ -95,6 +95,14 @@ def test_a_grid_with_too_many_voxels_is_an_error():
         voxel_grid(np.array([[0, 0, 0], [1, 1, 1]]), np.array([2]), 2**-22)
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(("number", "resolution"), [(np.nan, 1), (np.inf, 1), (1e308, 1), (1e308, 1e-300), (1, 1e-308)])
+def test_a_grid_without_a_number_of_voxels_is_an_error(number: float, resolution: float):
+    """Neither infinity nor NaN is below 2^62; as integers they could be any number."""
+    with pytest.raises(ValueError, match="has too many voxels: .* remove stray points"):
+        voxel_grid(np.array([[0, 0, 0], [number, -number, 1]]), np.array([2]), resolution)
+
+
 @pytest.mark.parametrize("resolution", [-1, np.inf, np.nan])
 def test_a_resolution_must_be_a_positive_number(resolution):
     with pytest.raises(ValueError, match=f"a positive number, or None to keep all points: got {resolution}"):

@@ -15,6 +15,8 @@ from edgecond.data.pyramid.voxelgrid import mean, positive_octant, voxel_grid, V
 from edgecond.graph import Cloud
 from edgecond.notation import Architecture
 
+FARTHEST = 1e18  # coordinates beyond have squared distances that single precision does not hold
+
 Resolutions = Sequence[tuple[float | None, float]]
 
 
@@ -135,16 +137,18 @@ def batch_of(clouds: Sequence[Cloud]) -> tuple[np.ndarray, np.ndarray]:
     if not sizes.all():
         raise ValueError(f"a cloud needs at least one point: cloud {int(sizes.argmin())} of the batch has none.")
     positions = torch.cat([cloud.positions for cloud in clouds]).double().numpy()
-    _check_finite("positions", positions, clouds)
+    _check_finite("positions", positions, clouds, FARTHEST)
     return positions, sizes
 
 
-def _check_finite(name: str, values: np.ndarray, clouds: Sequence[Cloud]) -> None:
-    if not np.isfinite(values).all():
-        row = int(np.flatnonzero(~np.isfinite(values).all(1))[0])
+def _check_finite(name: str, values: np.ndarray, clouds: Sequence[Cloud], limit: float = np.inf) -> None:
+    valid = np.abs(values) < limit  # false for NaN
+    if not valid.all():
+        row = int(np.flatnonzero(~valid.all(1))[0])
         cloud = int(np.searchsorted(np.cumsum([len(cloud) for cloud in clouds]), row, side="right"))
         raise ValueError(
-            f"{name} of a cloud must be finite: found {values[row].tolist()} in cloud {cloud} of the batch. "
+            f"{name} of a cloud must be finite{'' if limit == np.inf else f' and below {limit:g}'}: "
+            f"found {values[row].tolist()} in cloud {cloud} of the batch. "
             "Remove such points first."
         )
 

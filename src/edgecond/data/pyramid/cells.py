@@ -31,7 +31,7 @@ def within(
     """Find edges with a grid of cells as wide as the radius; None if there are more than `most` candidate pairs."""
     if _extension is None or not _applies(positions, sizes):
         return None
-    buffers = _extension.within(np.ascontiguousarray(positions), np.ascontiguousarray(sizes), radius, cap, most)
+    buffers = _extension.within(_readable(positions), _readable(sizes), radius, cap, most)
     if buffers is None:
         return None
     source, degree = np.frombuffer(buffers[0], dtype=np.int32), np.frombuffer(buffers[1], dtype=np.int64)
@@ -48,8 +48,13 @@ def closest(
     applies = _applies(positions, sizes) and _applies(centroids, centroid_sizes) and len(sizes) == len(centroid_sizes)
     if _extension is None or not applies:
         return None
-    index = _extension.closest(*map(np.ascontiguousarray, (positions, sizes, centroids, centroid_sizes)))
+    index = _extension.closest(*map(_readable, (positions, sizes, centroids, centroid_sizes)))
     return None if index is None else np.frombuffer(index, dtype=np.int64)
+
+
+def _readable(array: Array) -> Array:
+    """Return the array row by row, at an address that processors can read numbers from."""
+    return np.require(array, requirements=("C", "ALIGNED"))
 
 
 def _applies(positions: Array, sizes: Array) -> bool:

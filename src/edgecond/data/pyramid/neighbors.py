@@ -19,6 +19,7 @@ from scipy.spatial import cKDTree
 from edgecond.data.pyramid import cells
 
 PAIRS_AT_ONCE = 40_000_000  # one to two gigabytes
+HUGE = 1e100  # as in the C++ backend: squares of larger numbers might overflow
 PAIRS_AT_MOST = 10_000_000_000  # minutes
 
 
@@ -75,6 +76,11 @@ def closest(
 
 def _frame(positions: Array) -> tuple[Array, float]:
     """Return the smallest coordinates and the diagonal of the bounding box."""
+    if not (np.abs(positions) < HUGE).all():  # not so for NaN
+        row = positions[~(np.abs(positions) < HUGE).all(1)][0]
+        raise ValueError(
+            f"coordinates must be finite, and below {HUGE:g}: found {row.tolist()}. Remove such points first."
+        )
     columns = positions.T.copy()  # reduced many times faster than rows
     return columns.min(1), float(np.linalg.norm(np.ptp(columns, axis=1)))
 

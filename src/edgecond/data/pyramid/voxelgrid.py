@@ -39,11 +39,13 @@ def voxel_grid(positions: Float[Array, "n 3"], sizes: Int[Array, " b"], resoluti
         return Voxels(np.arange(len(positions)), positions, sizes)
     if not 0 < resolution < np.inf:
         raise ValueError(f"a resolution must be a positive number, or None to keep all points: got {resolution}.")
-    cells = np.floor(positions.T.copy() / resolution)  # (3, n)
-    x, y, z = np.ptp(cells, axis=1) + 1
-    if len(sizes) * x * y * z >= 2.0**63:
+    with np.errstate(over="ignore", invalid="ignore"):  # infinite and undefined numbers are refused
+        cells = np.floor(positions.T.copy() / resolution)  # (3, n)
+        x, y, z = np.ptp(cells, axis=1) + 1
+        count = len(sizes) * x * y * z
+    if not count < 2.0**62:
         raise ValueError(
-            f"a grid of resolution {resolution} has too many voxels: {x:.0f} x {y:.0f} x {z:.0f} for each cloud. "
+            f"a grid of resolution {resolution} has too many voxels: {x:.12g} x {y:.12g} x {z:.12g} for each cloud. "
             "Choose a coarser resolution, or remove stray points."
         )
     cloud = np.repeat(np.arange(len(sizes)), sizes)

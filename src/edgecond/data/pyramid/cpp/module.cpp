@@ -29,6 +29,7 @@ struct Borrowed {
   const T *begin() const { return static_cast<const T *>(buffer.buf); }
   template <class T>
   int64_t size() const { return buffer.len / sizeof(T); }
+  bool aligned() const { return reinterpret_cast<uintptr_t>(buffer.buf) % alignof(double) == 0; }
   bool in_range() const {
     const double *numbers = begin<double>();
     return std::all_of(numbers, numbers + size<double>(), [](double x) { return std::fabs(x) < kHuge; });
@@ -39,14 +40,15 @@ struct Borrowed {
 bool divides(const Borrowed &sizes, const Borrowed &points) {
   constexpr int64_t kPoint = 3 * sizeof(double), kSize = sizeof(int64_t);
   int64_t rest = points.buffer.len / kPoint;
-  bool fits = points.buffer.len % kPoint == 0 && sizes.buffer.len % kSize == 0 && rest <= INT32_MAX;
+  bool fits = points.aligned() && sizes.aligned() && points.buffer.len % kPoint == 0 &&
+              sizes.buffer.len % kSize == 0 && rest <= INT32_MAX;
   for (int64_t cloud = 0; fits && cloud < sizes.size<int64_t>(); ++cloud) {
     const int64_t n = sizes.begin<int64_t>()[cloud];
     fits = n >= 0 && n <= rest;
     rest -= fits ? n : 0;
   }
   if (fits && rest == 0) return true;
-  PyErr_SetString(PyExc_ValueError, "clouds must be arrays of three doubles per point, at most 2147483647 points, and "
+  PyErr_SetString(PyExc_ValueError, "clouds must be aligned arrays of three doubles per point, at most 2147483647 points, and "
                                     "their int64 sizes must add up to the number of points");
   return false;
 }

@@ -113,6 +113,50 @@ def test_runs_refuse_vertices_out_of_range(operation: Callable, end: str, number
         operation(runs)
 
 
+RESULTS: dict[str, dict[str, Any]] = {
+    "fewer rows": {"out": numbers(N - 1, 2)},
+    "another precision": {"out": numbers(N, 2).float()},
+    "column by column": {"out": numbers(2, N).T},
+    "fewer activations": {"hidden": numbers(M - 1, S)},
+    "activations column by column": {"hidden": numbers(S, M).T},
+    "another weight": {"weight": numbers(U, 2, 3)},
+    "fewer layers": {"weights": [], "biases": []},
+    "fewer biases": {"biases": []},
+    "another layer": {"weights": [numbers(S, U)]},
+    "another bias": {"biases": [numbers(U + 1)]},
+    "another device": {"out": torch.empty(N, 2, dtype=torch.double, device="meta")},
+}
+
+
+@pytest.mark.parametrize("change", RESULTS.values(), ids=RESULTS)
+def test_spread_refuses_to_write_tensors_that_do_not_fit(change: dict[str, Any], engine: str):
+    """The C++ backend is given their addresses."""
+    a = Activations(numbers(M, S), None, [numbers(U, S)], [numbers(U)])
+    fitting: dict[str, Any] = {
+        "out": numbers(N, 2),
+        "hidden": numbers(M, S),
+        "weight": numbers(U, 3, 2),
+        "weights": [numbers(U, S)],
+        "biases": [numbers(U)],
+    }
+
+    def call(**to: Any) -> None:
+        rows = Rows(tensor(POINTER), tensor(COLUMN))
+        kernels.spread(rows, a, numbers(U, 3, 2), numbers(N, 3), numbers(N, 2), Gradients(**to))
+
+    call(**fitting)
+    with pytest.raises(ValueError, match=r"gradients? (must|of)"):
+        call(**fitting | change)
+
+
+def test_one_hot_activations_have_no_gradient(engine: str):
+    rows, one_hot = Rows(tensor(POINTER), tensor(COLUMN)), Activations(None, tensor(INDEX))
+
+    with pytest.raises(ValueError, match="a gradient must be"):
+        to = Gradients(hidden=numbers(M, U))
+        kernels.spread(rows, one_hot, numbers(U, 3, 2), numbers(N, 3), numbers(N, 2), to)
+
+
 # The operators, called directly
 
 
@@ -161,6 +205,8 @@ CHANGES: dict[str, dict[str, Any]] = {
     "signal": {"x": numbers(N - 1, 2)},
     "signal of one dimension": {"x": numbers(N)},
     "weight of two dimensions": {"weight": numbers(U, 3)},
+    "weight of halves": {"weight": numbers(U, 3, 2).half()},
+    "weight of complex numbers": {"weight": numbers(U, 3, 2).to(torch.complex64)},
 }
 
 
@@ -180,6 +226,18 @@ def test_operators_refuse_arguments_that_do_not_fit(change: dict[str, Any], back
 def test_gradients_of_another_shape_are_refused(shape: tuple[int, int], edge: Tensor | None, engine: str):
     with pytest.raises(ValueError, match=r"do not fit|must be from 0"):
         operator(gradient=numbers(*shape), edge=edge)
+
+
+@pytest.mark.parametrize("vertices", [N - 1, N + 1, 0, -1, 1 << 60])
+@pytest.mark.parametrize("edge", [None, tensor([0, 1, 2, 3, 4])])
+def test_a_number_of_vertices_that_the_edges_do_not_have_is_refused(vertices: int, edge: Tensor | None, engine: str):
+    """A compiled program trusts it as the number of rows of the result."""
+    arguments = (numbers(N, 2), numbers(M, U), None, numbers(U, 3, 2), [], [], tensor(POINTER), tensor(COLUMN), edge)
+    if edge is not None and vertices == N + 1:  # the last vertex has no edge
+        assert torch.ops.edgecond.blend(*arguments, vertices).shape == (N + 1, 3)
+        return
+    with pytest.raises((ValueError, RuntimeError), match=r"must|negative|overflow|memory|invalid"):
+        torch.ops.edgecond.blend(*arguments, vertices)
 
 
 # Graphs that nobody checked

@@ -90,6 +90,8 @@ def _blend(
     """Sum over rows that are targets, or over rows that are sources, if the number of each edge is given."""
     rows, a = Rows(pointer, column, edge), Activations(hidden, index, weights, biases)
     if edge is None:
+        if vertices != len(pointer) - 1:
+            raise ValueError(f"the pointer must have one number more than the {vertices} vertices: got {len(pointer)}.")
         return kernels.gather(rows, a, weight, x)
     out = x.new_zeros(vertices, weight.shape[1])
     kernels.spread(rows, a, weight.transpose(1, 2), x, out, Gradients(out))

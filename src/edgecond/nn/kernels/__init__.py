@@ -15,6 +15,7 @@ from edgecond.nn.kernels.interface import (
     activate,
     Activations,
     Backend,
+    check_gradients,
     check_range,
     check_rows,
     check_runs,
@@ -25,6 +26,7 @@ from edgecond.nn.kernels.torch import TORCH
 
 __all__ = [
     "BACKENDS",
+    "TORCH",
     "Activations",
     "Backend",
     "Gradients",
@@ -86,6 +88,7 @@ def spread(
     if to.empty:
         return
     check_rows(rows, a, weight, z, y)
+    check_gradients(to, a, weight, y)
     backend_for(y).spread(rows, a, weight, z, y, to)
 
 

@@ -200,7 +200,7 @@ class Cpp(Backend):
 
 def _left_to_torch(rows: Rows, a: Activations, weight: Tensor) -> bool:
     empty = len(rows.column) == 0 or 0 in weight.shape or (a.hidden is not None and a.hidden.shape[1] == 0)
-    return empty or len(a.weights) > LAYERS
+    return empty or len(a.weights) > LAYERS or any(not len(layer) for layer in a.weights)
 
 
 def _address(tensor: Tensor | None) -> int | None:

@@ -189,6 +189,26 @@ def check_rows(rows: Rows, a: Activations, weight: Tensor, z: Tensor | None, y: 
         raise ValueError(f"matrices of {row_width} by {column_width} do not fit signals of shape {found}.")
 
 
+def check_gradients(to: Gradients, a: Activations, weight: Tensor, y: Tensor) -> None:
+    """Check the tensors that `spread` writes, for the same reason."""
+    through = len(to.weights) > 0 or to.hidden is not None  # a gradient of labels passes through the layers
+    if not len(to.weights) == len(to.biases) == (len(a.weights) if through else 0):
+        raise ValueError(
+            f"the gradients of all {len(a.weights)} hidden layers of F are computed, or none, nor that of the labels: "
+            f"got {len(to.weights)} weights and {len(to.biases)} biases."
+        )
+    pairs = [(to.out, y), (to.hidden, a.hidden), (to.weight, weight)]
+    for result, of in [*pairs, *zip(to.weights, a.weights, strict=False), *zip(to.biases, a.biases, strict=False)]:
+        if result is None:
+            continue
+        alike = of is not None and (result.shape, result.dtype, result.device) == (of.shape, of.dtype, of.device)
+        if not alike or not (result is to.weight or result.is_contiguous()):
+            raise ValueError(
+                "a gradient must be a contiguous tensor like the one that it is the gradient of, "
+                f"{None if of is None else tuple(of.shape)}: got {tuple(result.shape)} of {result.dtype}."
+            )
+
+
 def check_runs(runs: Runs, matrices: Tensor | None, z: Tensor | None, x: Tensor) -> None:
     """Check the arguments of `products` and `outer_sums`, for the same reason."""
     _check_tensors(

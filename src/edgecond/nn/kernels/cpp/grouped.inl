@@ -13,7 +13,7 @@ struct Blocks {
       : g(runs),
         depth(runs.channels * runs.column_width),
         stride(round_up(depth, kLanes<T>)),
-        parts(max(1, min(g.threads, int64_t(double(g.pointer[g.runs]) * depth * g.row_width / kThreadWork)))),
+        parts(worthwhile(double(g.pointer[g.runs]) * depth * g.row_width, g.threads)),
         in_place(g.weight_row == 1 && g.row_width % kLanes<T> == 0 &&
                  (g.channels == 1 || g.weight_channel == g.column_width * g.weight_column)),
         squares(g.weight_column == 1 && g.weight_row == g.column_width && g.row_width % kLanes<T> == 0 &&

@@ -1,4 +1,5 @@
-// Checks on the numbers of edges and vertices, by which the kernels address memory. Each is one pass without branches.
+// Checks on sizes, and on the numbers of edges and vertices, by which the kernels address memory. Those on numbers are one
+// pass each, without branches.
 #pragma once
 
 #define PY_SSIZE_T_CLEAN
@@ -44,17 +45,49 @@ inline bool check_pointer(const int64_t *pointer, int64_t rows, int64_t edges) {
   return false;
 }
 
+// Sets an error unless there are matrices of at least one element, and so few elements that no size in bytes overflows,
+// with all padding and for kMaxThreads threads. A tensor that repeats its elements can have any number.
+inline bool check_matrices(int64_t channels, int64_t row_width, int64_t column_width) {
+  constexpr int64_t kMost = int64_t(1) << 38;
+  if (channels > 0 && row_width > 0 && column_width > 0 && channels <= kMost / row_width &&
+      channels * row_width <= kMost / column_width)
+    return true;
+  PyErr_Format(PyExc_ValueError, "the weight must have from 1 to %lld elements: got %lld x %lld x %lld.",
+               (long long)kMost, (long long)channels, (long long)row_width, (long long)column_width);
+  return false;
+}
+
+// Sets an error unless what must hold does; returns whether it does.
+inline bool check_that(bool holds, const char *what) {
+  if (!holds) PyErr_Format(PyExc_ValueError, "the kernel needs %s.", what);
+  return holds;
+}
+
 template <class T>
 bool check(const Problem<T> &g) {
-  return check_pointer(g.pointer, g.rows, g.edges) && check_range("the vertices of edges", g.column, g.edges, g.columns) &&
+  const int64_t computed = g.layers ? g.widths[g.layers] : g.hidden_width, constant = g.channels - g.hidden_width;
+  for (int64_t l = 0; l <= g.layers; ++l)
+    if (g.layers && !check_that(g.widths[l] > 0 && (!l || (g.weights[l - 1] && g.biases[l - 1])), "layers with addresses"))
+      return false;
+  return check_matrices(g.channels, g.row_width, g.column_width) &&
+         check_that(g.column && g.weight, "the addresses of column and weight") &&
+         check_that(!g.hidden != !g.index, "the address of either hidden or index") &&
+         check_that(g.index ? !g.layers : computed == g.hidden_width && (constant == 0 || constant == 1),
+                    "as many channels as activations, or one more") &&
+         check_pointer(g.pointer, g.rows, g.edges) && check_range("the vertices of edges", g.column, g.edges, g.columns) &&
          check_range("the numbers of edges", g.edge, g.edges, g.edges) &&
-         check_range("the index of labels", g.index, g.edges, g.channels);
+         check_range("the index of labels", g.index, g.edges, g.channels) &&
+         check_that(g.column_signal || !g.edges, "the address of column_signal");
 }
 
 template <class T>
 bool check(const Runs<T> &g) {
-  return check_pointer(g.pointer, g.runs, g.edges) && check_range("the sources of edges", g.source, g.edges, g.sources) &&
-         check_range("the targets of edges", g.target, g.edges, g.targets);
+  return check_matrices(g.channels, g.row_width, g.column_width) &&
+         check_that(g.source && g.target, "the addresses of source and target") &&
+         check_that(g.channels == (g.scale ? 2 : 1), "one channel, or two and a scale") &&
+         check_pointer(g.pointer, g.runs, g.edges) && check_range("the sources of edges", g.source, g.edges, g.sources) &&
+         check_range("the targets of edges", g.target, g.edges, g.targets) &&
+         check_that(g.column_signal || !g.edges, "the address of column_signal");
 }
 
 }  // namespace edgecond

@@ -23,6 +23,7 @@
 namespace edgecond {
 
 constexpr int64_t kMaxLayers = 8;
+constexpr int64_t kMaxThreads = 1024;
 
 template <class T>
 struct Problem {

@@ -8,7 +8,9 @@
 
 namespace {
 
+using edgecond::check_that;
 using edgecond::Gradients;
+using edgecond::kMaxThreads;
 using edgecond::Problem;
 using edgecond::Runs;
 
@@ -99,6 +101,10 @@ class Arguments {
     if (value == Py_None) return nullptr;
     const int64_t number = integer(name, value, "an address or None");
     if (number < 0) PyErr_Format(PyExc_ValueError, "the argument %R must be an address: got %R", name, value);
+    if (number > 0 && number % int64_t(alignof(P)))
+      PyErr_Format(PyExc_ValueError,
+                   "the argument %R must begin at a multiple of %d bytes in memory: got %R. Copy the tensor with .clone().",
+                   name, int(alignof(P)), value);
     return reinterpret_cast<P *>(static_cast<intptr_t>(number));
   }
 
@@ -164,6 +170,7 @@ bool read(Problem<T> &g, PyObject *numbers, PyObject *addresses) {
   const int64_t biases = given.read(EDGECOND_FIELD(g, biases), edgecond::kMaxLayers);
   const int64_t widths = given.read(EDGECOND_FIELD(g, widths), edgecond::kMaxLayers + 1);
   g.layers = widths ? widths - 1 : 0;
+  g.threads = g.threads < kMaxThreads ? g.threads : kMaxThreads;
   return given.complete() && consistent(g.layers, weights, biases) && edgecond::check(g);
 }
 
@@ -201,6 +208,7 @@ bool read(Runs<T> &g, PyObject *numbers, PyObject *addresses) {
   given.read(EDGECOND_FIELD(g, row_signal));
   given.read(EDGECOND_FIELD(g, column_signal));
   given.read(EDGECOND_FIELD(g, weight));
+  g.threads = g.threads < kMaxThreads ? g.threads : kMaxThreads;
   return given.complete() && edgecond::check(g);
 }
 
@@ -224,9 +232,9 @@ struct Call {
 template <class T>
 T *output(const Call &call) {
   T *out = static_cast<T *>(PyLong_AsVoidPtr(call.results));
-  if (!out && !PyErr_Occurred())
-    PyErr_SetString(PyExc_ValueError, "the output of a kernel must have an address: got 0");
-  return out;
+  if (!PyErr_Occurred() && (!out || reinterpret_cast<uintptr_t>(out) % alignof(T)))
+    PyErr_Format(PyExc_ValueError, "the output of a kernel must have an address: got %R", call.results);
+  return PyErr_Occurred() ? nullptr : out;
 }
 
 struct Gather {
@@ -247,6 +255,9 @@ struct Spread {
     if (!PyDict_Check(call.results))
       return PyErr_Format(PyExc_TypeError, "spread needs a dict of the addresses of its results: got %R", call.results);
     if (!read(g, call.numbers, call.addresses) || !read(to, g.layers, call.results)) return nullptr;
+    if (!check_that(g.row_signal, "the address of row_signal") ||
+        !check_that(!g.layers || !to.hidden || to.want_layers, "the gradients of layers for that of their labels"))
+      return nullptr;
     return unlocked([&] { return EDGECOND_CALL(spread, call.wide, g, to); });
   }
 };
@@ -257,6 +268,7 @@ struct Products {
     Runs<T> g{};
     T *out = output<T>(call);
     if (!out || !read(g, call.numbers, call.addresses)) return nullptr;
+    if (!check_that(g.weight, "the address of weight")) return nullptr;
     return unlocked([&] { return EDGECOND_CALL(products, call.wide, g, out); });
   }
 };
@@ -267,6 +279,7 @@ struct OuterSums {
     Runs<T> g{};
     T *out = output<T>(call);
     if (!out || !read(g, call.numbers, call.addresses)) return nullptr;
+    if (!check_that(g.row_signal, "the address of row_signal")) return nullptr;
     return unlocked([&] { return EDGECOND_CALL(outer_sums, call.wide, g, out); });
   }
 };
@@ -277,6 +290,7 @@ PyObject *call(PyObject *, PyObject *tuple) {
   if (!PyArg_ParseTuple(tuple, "ppO!O!O", &call.is_double, &call.wide, &PyDict_Type, &call.numbers, &PyDict_Type,
                         &call.addresses, &call.results))
     return nullptr;
+  call.wide = call.wide && has_avx2();
   return call.is_double ? Kernel::template run<double>(call) : Kernel::template run<float>(call);
 }
 
@@ -288,6 +302,10 @@ PyObject *drop(PyObject *, PyObject *tuple, PyObject *named) {
   double p = 0;
   if (!PyArg_ParseTupleAndKeywords(tuple, named, "$pLLdK", const_cast<char **>(names), &is_double, &elements, &count,
                                    &p, &seed))
+    return nullptr;
+  const int64_t size = is_double ? sizeof(double) : sizeof(float);
+  if (!check_that(p > 0 && p < 1, "a probability between 0 and 1") ||
+      !check_that(count >= 0 && (elements > 0 || !count) && elements % size == 0, "the address of its elements"))
     return nullptr;
   return unlocked([&] {
     if (is_double)

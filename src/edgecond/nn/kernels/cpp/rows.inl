@@ -41,10 +41,14 @@ int64_t boundary(const Problem<T> &g, int64_t part, int64_t parts, int64_t edge_
   return low;
 }
 
+// Returns how many parts of the work are worth a thread, from 1 to `most`.
+inline int64_t worthwhile(double work, int64_t most) {
+  return work < kThreadWork * double(most) ? max(1, int64_t(work / kThreadWork)) : max(1, most);
+}
+
 template <class T>
 int64_t count_parts(const Problem<T> &g, int64_t edges, int64_t rows, int64_t edge_cost, int64_t row_cost) {
-  const double work = double(edges) * edge_cost + double(rows) * row_cost;
-  return max(1, min(g.threads, int64_t(work / kThreadWork)));
+  return worthwhile(double(edges) * edge_cost + double(rows) * row_cost, g.threads);
 }
 
 // Returns the row, or the run, that edge e belongs to.

@@ -187,7 +187,7 @@ bool spread_all(const Problem<T> &g, const Gradients<T> &to) {
   // Slots, and the edges in them, depend on the problem alone, so that sums do not depend on the number of threads.
   const double work = double(m) * spread.edge_cost() + double(g.rows) * spread.row_cost();
   const int64_t fitting = kPartials / (size * int64_t(sizeof(T)));
-  const int64_t slots = max(1, min(min(kSlots, fitting), int64_t(work / kThreadWork)));
+  const int64_t slots = worthwhile(work, min(kSlots, fitting));
   const int64_t rounds = max(1, (m + slots * kSlotEdges - 1) / (slots * kSlotEdges));
   const int64_t slot_edges = max(1, (m + slots * rounds - 1) / (slots * rounds));
   const int64_t parts = min(max(1, g.threads), slots);

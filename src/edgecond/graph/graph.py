@@ -11,6 +11,7 @@ from torch import Tensor
 
 from edgecond.graph.labels import Labels
 from edgecond.graph.segment import segment_sum
+from edgecond.graph.transforms import abstract
 from edgecond.graph.value import Movable, value
 
 
@@ -148,7 +149,7 @@ class Graph(Movable):
     def by_source(self) -> Rows:
         """The edges grouped by source; computed once."""
         # The cached_property of Python 3.11 takes a lock, which cannot be traced.
-        return self._sort_by_source() if torch.compiler.is_compiling() else self._by_source
+        return self._sort_by_source() if abstract(self.source) else self._by_source
 
     @cached_property
     def _by_source(self) -> Rows:
@@ -158,9 +159,16 @@ class Graph(Movable):
         source, order = torch.sort(self.source, stable=True)
         return Rows(_pointer(source, self.num_sources), self.target[order], order)
 
-    @cached_property
+    @property
     def by_label(self) -> tuple[Int[Tensor, " u+1"], Int[Tensor, " m"], Int[Tensor, " m"]]:
         """Position of the first edge of each distinct label; sources and targets in that order. Computed once."""
+        return self._sort_by_label() if abstract(self.source) else self._by_label
+
+    @cached_property
+    def _by_label(self) -> tuple[Tensor, Tensor, Tensor]:
+        return self._sort_by_label()
+
+    def _sort_by_label(self) -> tuple[Tensor, Tensor, Tensor]:
         if self.labels.index is None:
             raise ValueError("grouping edges by label needs labels with an index: these have one row per edge.")
         index, order = torch.sort(self.labels.index, stable=True)
@@ -213,8 +221,8 @@ def _check_edges(source: Tensor, target: Tensor, labels: Labels) -> None:
 
 
 def _values_are_readable(index: Tensor) -> bool:
-    """Whether values can be checked: reading them makes a GPU wait and cannot be traced."""
-    return index.device.type == "cpu" and not torch.compiler.is_compiling()
+    """Whether values can be checked: reading them makes a GPU wait."""
+    return index.device.type == "cpu" and not abstract(index)
 
 
 def _check_range(index: Tensor, count: int, name: str) -> None:

@@ -8,6 +8,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from edgecond.graph.transforms import transformed
+
 
 def segment_sum(values: Float[Tensor, "m *d"], index: Int[Tensor, " m"], count: int) -> Float[Tensor, "n *d"]:
     r"""Return $y_i = \sum_{e : index_e = i} v_e$ for $i = 0, \dots, count - 1$; zero where no row belongs to $i$."""
@@ -26,7 +28,12 @@ def segment_max(values: Float[Tensor, "m *d"], index: Int[Tensor, " m"], count: 
 
     Coarse vertices to which no point is nearest do occur (Section 3.4). Equal largest values share the gradient.
     """
-    return _Max.apply(values, index, count)
+    return _max(values, index, count) if transformed() else _Max.apply(values, index, count)
+
+
+def _max(values: Tensor, index: Tensor, count: int) -> Tensor:
+    out = values.new_zeros((count, *values.shape[1:]))
+    return out.scatter_reduce(0, _expand(index, values), values, "amax", include_self=False)
 
 
 class _Max(torch.autograd.Function):
@@ -34,8 +41,7 @@ class _Max(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, values: Tensor, index: Tensor, count: int) -> Tensor:
-        out = values.new_zeros((count, *values.shape[1:]))
-        out = out.scatter_reduce(0, _expand(index, values), values, "amax", include_self=False)
+        out = _max(values, index, count)
         ctx.save_for_backward(values, index, out)
         return out
 

@@ -12,6 +12,7 @@ from jaxtyping import Float, Int
 from torch import nn, Tensor
 
 from edgecond.graph import Graph, Labels
+from edgecond.graph.transforms import abstract
 from edgecond.nn.convolution import convolve, Filters, Plan, plan_for
 from edgecond.nn.convolution.aggregation import find, find_pyg
 from edgecond.nn.convolution.blockwise import blockable
@@ -231,8 +232,9 @@ class ECConv(nn.Module):
                 f"got {x.shape[0]} rows for {graph.num_sources} vertices."
             )
         labels = graph.labels.values
-        if x.device != graph.source.device:
-            raise ValueError(f"signal and graph must be on the same device: got {x.device} and {graph.source.device}.")
+        for tensor in (graph.source, graph.target, graph.pointer, labels, graph.labels.index):
+            if tensor is not None and tensor.device != x.device:
+                raise ValueError(f"signal and graph must be on the same device: got {x.device} and {tensor.device}.")
         first = next((part for part in self.filters.modules() if isinstance(part, nn.Linear)), None)
         if first is None:
             return
@@ -240,7 +242,7 @@ class ECConv(nn.Module):
             raise ValueError(
                 f"the filter network takes labels of width {first.in_features}: got labels of width {labels.shape[1]}."
             )
-        if not torch.is_autocast_enabled(x.device.type):
+        if x.is_meta or not torch.is_autocast_enabled(x.device.type):
             for name, dtype in (("signal", x.dtype), ("labels", labels.dtype)):
                 if dtype != first.weight.dtype:
                     raise ValueError(
@@ -339,7 +341,7 @@ def _from_edge_index(
 def _compact(edge_attr: Float[Tensor, "m s"]) -> Labels:
     """Return the labels, as distinct values with an index if they are one-hot, as bond types usually are."""
     labels = Labels(edge_attr)
-    if edge_attr.device.type != "cpu" or edge_attr.requires_grad or torch.compiler.is_compiling():
+    if edge_attr.device.type != "cpu" or edge_attr.requires_grad or abstract(edge_attr):
         return labels
     one_hot = bool(((edge_attr == 0) | (edge_attr == 1)).all()) and bool((edge_attr.sum(1) == 1).all())
     return Labels(torch.eye(labels.width, dtype=edge_attr.dtype), edge_attr.argmax(1)) if one_hot else labels

@@ -99,7 +99,7 @@ def test_a_grid_with_too_many_voxels_is_an_error():
 @pytest.mark.parametrize(("number", "resolution"), [(np.nan, 1), (np.inf, 1), (1e308, 1), (1e308, 1e-300), (1, 1e-308)])
 def test_a_grid_without_a_number_of_voxels_is_an_error(number: float, resolution: float):
     """Neither infinity nor NaN is below 2^62; as integers they could be any number."""
-    with pytest.raises(ValueError, match="has too many voxels: .* remove stray points"):
+    with pytest.raises(ValueError, match=r"has too many voxels: .* remove stray points"):
         voxel_grid(np.array([[0, 0, 0], [number, -number, 1]]), np.array([2]), resolution)
 
 

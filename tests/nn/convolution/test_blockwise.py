@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
@@ -162,6 +163,21 @@ def test_blocks_take_views_of_other_tensors(kind: Kind, which: str):
     inputs[which] = inputs[which].transpose(0, -1).contiguous().transpose(0, -1)
     assert not inputs[which].is_contiguous()
 
+    ours = evaluate(in_blocks(ZOO[name], kind, width_of(inputs, kind, D_OUT), "mean", 5), **inputs)
+
+    assert_agree(ours, expected_in_the_zoo(name, kind, "mean"))
+
+
+@kinds
+def test_blocks_take_filters_and_activations_column_by_column(kind: Kind, monkeypatch: pytest.MonkeyPatch, engine: str):
+    """The layout in memory of what F returns changes neither values nor gradients."""
+    name, row_by_row = "every degree to 12", rule
+    inputs = inputs_of(ZOO[name], kind)
+
+    def column_by_column(*arguments) -> Tensor:
+        return row_by_row(*arguments).transpose(0, -1).contiguous().transpose(0, -1)
+
+    monkeypatch.setattr(sys.modules[__name__], "rule", column_by_column)
     ours = evaluate(in_blocks(ZOO[name], kind, width_of(inputs, kind, D_OUT), "mean", 5), **inputs)
 
     assert_agree(ours, expected_in_the_zoo(name, kind, "mean"))

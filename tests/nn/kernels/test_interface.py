@@ -151,9 +151,9 @@ def test_spread_refuses_to_write_tensors_that_do_not_fit(change: dict[str, Any],
 
 def test_one_hot_activations_have_no_gradient(engine: str):
     rows, one_hot = Rows(tensor(POINTER), tensor(COLUMN)), Activations(None, tensor(INDEX))
+    to = Gradients(hidden=numbers(M, U))
 
     with pytest.raises(ValueError, match="a gradient must be"):
-        to = Gradients(hidden=numbers(M, U))
         kernels.spread(rows, one_hot, numbers(U, 3, 2), numbers(N, 3), numbers(N, 2), to)
 
 
@@ -228,6 +228,17 @@ def test_gradients_of_another_shape_are_refused(shape: tuple[int, int], edge: Te
         operator(gradient=numbers(*shape), edge=edge)
 
 
+@pytest.mark.parametrize("name", ["hidden", "weight", "pointer", "column"])
+@pytest.mark.parametrize("backward", [False, True])
+def test_operators_refuse_tensors_of_two_devices(name: str, backward: bool):
+    """If one is on the meta device, torch asks for the shape of the result, and would pass on memory as it was."""
+    given = {"hidden": numbers(M, U), "weight": numbers(U, 3, 2), "pointer": tensor(POINTER), "column": tensor(COLUMN)}
+    gradient = {"gradient": numbers(N, 3)} if backward else {}
+
+    with pytest.raises((ValueError, RuntimeError), match="one device: got cpu and meta"):
+        operator(**gradient, **{name: given[name].to("meta")})
+
+
 @pytest.mark.parametrize("vertices", [N - 1, N + 1, 0, -1, 1 << 60])
 @pytest.mark.parametrize("edge", [None, tensor([0, 1, 2, 3, 4])])
 def test_a_number_of_vertices_that_the_edges_do_not_have_is_refused(vertices: int, edge: Tensor | None, engine: str):
@@ -238,6 +249,15 @@ def test_a_number_of_vertices_that_the_edges_do_not_have_is_refused(vertices: in
         return
     with pytest.raises((ValueError, RuntimeError), match=r"must|negative|overflow|memory|invalid"):
         torch.ops.edgecond.blend(*arguments, vertices)
+
+
+def test_the_gradient_of_an_edge_that_is_not_listed_is_zero(engine: str):
+    """Edge 4 is missing and edge 0 is listed twice: memory as it was must not be returned. Large blocks of memory are
+    reused, with what was in them."""
+    for _ in range(20):
+        torch.full((M, U), torch.nan).double()
+        _, for_hidden, _ = operator(gradient=numbers(N, 3), edge=tensor([0, 1, 2, 3, 0]))
+        assert for_hidden[4].tolist() == [0, 0]
 
 
 # Graphs that nobody checked

@@ -1,5 +1,7 @@
 """ECConv refuses arguments that do not fit, with an error that states what must hold and what was found."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from torch import nn, Tensor
@@ -50,6 +52,16 @@ PRECISION = r"must have the same precision: got torch\.float64 and torch\.float3
 def test_a_signal_that_does_not_fit_is_refused(x: Tensor, facts: str):
     with pytest.raises(ValueError, match=facts):
         random_layer()(x, random_graph())
+
+
+@pytest.mark.parametrize("name", ["source", "target", "pointer", "labels"])
+def test_a_graph_on_two_devices_is_refused(name: str):
+    """With one tensor on the meta device, torch asks for shapes alone, and would pass on memory as it was."""
+    graph = random_graph()
+    mixed = replace(graph, **{name: getattr(graph, name).to("meta")})
+
+    with pytest.raises(ValueError, match=r"signal and graph must be on the same device: got cpu and meta\."):
+        random_layer()(torch.randn(N, D_IN), mixed)
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from edgecond.graph import Graph
+from edgecond.graph.transforms import abstract
 from edgecond.nn.convolution.aggregation import AGGREGATIONS, REDUCTIONS
 from edgecond.nn.convolution.algorithm import Filters, Plan
 from edgecond.nn.convolution.diagonal import diagonal
@@ -13,7 +14,7 @@ from edgecond.nn.convolution.factored import factored
 from edgecond.nn.convolution.per_edge import per_edge
 from edgecond.nn.convolution.per_label import per_label
 from edgecond.nn.convolution.piecewise import piecewise
-from edgecond.nn.convolution.plan import ALGORITHMS, BY_NAME, candidates, plan, plan_for
+from edgecond.nn.convolution.plan import ALGORITHMS, BY_NAME, candidates, plan, plan_for, traced_plan
 from edgecond.nn.convolution.reference import reference
 
 __all__ = [
@@ -59,8 +60,12 @@ def convolve(
         graph = graph.with_labels(graph.labels.per_edge(graph.labels.values))
     if filters.diagonal:
         return diagonal(x, graph, filters, reduce, low_memory=low_memory)
+    without_numbers = abstract(graph.labels.values)
     if algorithm is None:
-        chosen = plan_for(graph, filters, x.shape[1], reduce, low_memory=low_memory)
+        if without_numbers:
+            chosen = traced_plan(graph, filters, reduce)
+        else:
+            chosen = plan_for(graph, filters, x.shape[1], reduce, low_memory=low_memory)
         algorithm, by = chosen.algorithm, chosen.by
     elif algorithm not in BY_NAME:
         raise ValueError(
@@ -70,6 +75,11 @@ def convolve(
         raise ValueError(
             f"{algorithm} needs {BY_NAME[algorithm].needs}: got {_description(graph, filters)}. "
             "Use per_edge, or let the plan pick."
+        )
+    if without_numbers and BY_NAME[algorithm].traced is None:
+        raise ValueError(
+            f"{algorithm} reads the numbers of labels, which are not known where torch traces or transforms a layer, "
+            "nor on the meta device. Let the plan pick the algorithm."
         )
     return BY_NAME[algorithm].run(x, graph, filters, reduce, by=by, low_memory=low_memory)
 

@@ -6,11 +6,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from edgecond.graph import Graph
+from edgecond.graph.transforms import abstract
 from edgecond.nn.convolution.operators import Layers
 
 SCRATCH = 1 << 20  # bytes that one thread of the kernels works in
@@ -48,10 +48,9 @@ class Filters:
     diagonal: bool = False
     pure: bool = True
 
-    @property
-    def in_parts(self) -> bool:
-        """Whether to evaluate F block by block: if it is pure, and not while a program is traced."""
-        return self.pure and not torch.compiler.is_compiling()
+    def in_parts(self, labels: Tensor) -> bool:
+        """Whether to evaluate F block by block: if it is pure, and not while a program is traced or transformed."""
+        return self.pure and not abstract(labels)
 
     def piecewise_linear(self, s: int) -> bool:
         """Return whether F is piecewise linear in labels of width `s`, with pieces that are easy to find."""
@@ -134,8 +133,8 @@ class Algorithm(ABC):
     Attributes:
         name: The name by which it is asked for.
         needs: What must hold for it to apply, as the end of the sentence "NAME needs ...".
-        traced: Rank among the algorithms that torch.compile and torch.export may pick, where sizes are unknown and the
-            first that applies is run; none for an algorithm that cannot be traced.
+        traced: Rank among the algorithms that are picked where sizes or numbers are unknown, as in torch.compile,
+            torch.export and torch.func: the first that applies is run. None for an algorithm that cannot be traced.
     """
 
     name: str

@@ -17,6 +17,7 @@ from torch import nn, Tensor
 
 from edgecond.graph import Graph, Rows
 from edgecond.graph.segment import segment_sum
+from edgecond.graph.transforms import abstract
 from edgecond.nn import kernels
 from edgecond.nn.convolution.operators import check_signal
 from edgecond.nn.kernels import Activations, Gradients
@@ -128,7 +129,7 @@ class FactorSum:
         gradient: Tensor, x: Tensor, hidden: Tensor, weight: Tensor | None, block: Block, for_x: Tensor | None
     ) -> tuple[Tensor | None, Tensor | None]:
         assert weight is not None
-        to = Gradients(for_x, torch.empty_like(hidden), torch.empty_like(weight))
+        to = Gradients(for_x, hidden.new_empty(hidden.shape), torch.empty_like(weight))
         kernels.spread(block.rows, Activations(hidden), weight, block.of(gradient), x, to)
         return to.hidden, to.weight
 
@@ -160,6 +161,11 @@ def blockwise(
         size: Number of edges per block.
     """
     check_signal(x, graph)
+    if abstract(graph.labels.values):
+        raise ValueError(
+            "a convolution is computed block by block only where torch neither traces nor transforms it: "
+            "call ECConv, which chooses another way there."
+        )
     # A half from autocast is computed in the precision of the parameters.
     dtype = functools.reduce(torch.promote_types, [p.dtype for p in parameters], x.dtype)
     dtype = dtype if weight is None else torch.promote_types(dtype, weight.dtype)

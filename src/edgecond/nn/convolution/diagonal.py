@@ -16,7 +16,7 @@ def diagonal(
     x: Float[Tensor, "n d"], graph: Graph, filters: Filters, reduce: str, *, low_memory: bool
 ) -> Float[Tensor, "n d"]:
     r"""Aggregate $\theta_{ji} \odot x_j$ over the neighbours $j$ of each vertex $i$; see `convolve`."""
-    if low_memory and filters.in_parts:
+    if low_memory and filters.in_parts(graph.labels.values):
         return aggregate(
             graph,
             reduce,

@@ -15,8 +15,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from edgecond.graph.transforms import transformed
 from edgecond.nn import kernels
-from edgecond.nn.kernels import Runs
+from edgecond.nn.kernels import Runs, TORCH
 
 
 def grouped(
@@ -33,7 +34,8 @@ def grouped(
     dtype = torch.promote_types(x.dtype, matrices.dtype)  # a half from autocast is computed in the wider type
     with torch.autocast(x.device.type, enabled=False):
         scale = None if runs.scale is None else runs.scale.to(dtype)
-        return _products(x.to(dtype), matrices.to(dtype), replace(runs, scale=scale), count)
+        x, matrices, runs = x.to(dtype), matrices.to(dtype), replace(runs, scale=scale)
+        return TORCH.products(runs, matrices, x, count) if transformed() else _products(x, matrices, runs, count)
 
 
 def _products(x: Tensor, matrices: Tensor, runs: Runs, count: int) -> Tensor:

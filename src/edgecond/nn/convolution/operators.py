@@ -16,6 +16,7 @@ from torch import Tensor
 
 from edgecond.graph import Graph, Rows
 from edgecond.graph.segment import segment_sum
+from edgecond.graph.transforms import transformed
 from edgecond.nn import kernels
 from edgecond.nn.kernels import activate, Activations, Gradients
 
@@ -54,17 +55,22 @@ def blend(
     check_signal(x, graph)
     if by not in ("target", "source"):
         raise ValueError(f"the form must be 'target' or 'source': got {by!r}.")
-    rows = graph.by_source if by == "source" else graph.by_target
     given = [x, weight, *layers[0], *layers[1]] if hidden is None else [x, weight, hidden, *layers[0], *layers[1]]
     dtype = given[0].dtype
     for tensor in given:  # a half from autocast is computed in the wider type
         dtype = torch.promote_types(dtype, tensor.dtype)
     weights, biases = ([layer.to(dtype) for layer in group] for group in layers)
+    x, hidden, weight = x.to(dtype), None if hidden is None else hidden.to(dtype), weight.to(dtype)
+    if transformed():
+        with torch.autocast(x.device.type, enabled=False):
+            source, target, n = graph.source, graph.target, graph.num_vertices
+            return _by_torch(x, hidden, index, weight, weights, biases, source, target, None, n)
+    rows = graph.by_source if by == "source" else graph.by_target
     return _blend(
-        x.to(dtype),
-        None if hidden is None else hidden.to(dtype),
+        x,
+        hidden,
         index,
-        weight.to(dtype),
+        weight,
         weights,
         biases,
         rows.pointer,
@@ -98,9 +104,20 @@ def _blend(
     return out
 
 
+def _check_devices(x: Tensor, *others: Any) -> None:
+    """Check that all tensors are on one device: with one of them on the meta device, torch asks for shapes alone."""
+    for each in others:
+        for tensor in each if isinstance(each, Sequence) else (each,):
+            if isinstance(tensor, Tensor) and tensor.device != x.device:
+                raise ValueError(
+                    f"signal, graph and parameters must be on one device: got {x.device} and {tensor.device}."
+                )
+
+
 @_blend.register_fake
 def _(x: Tensor, hidden: Tensor | None, index: Tensor | None, weight: Tensor, *rest: Any) -> Tensor:
     *_, vertices = rest
+    _check_devices(x, hidden, index, weight, *rest)
     return x.new_empty(vertices, weight.shape[1])
 
 
@@ -127,7 +144,8 @@ def _blend_backward(
     layers = needs_layers or (needs_hidden and len(weights) > 0)  # the gradient of the labels passes through the layers
     to = Gradients(
         torch.zeros_like(x, memory_format=torch.contiguous_format) if needs_x and by_target else None,
-        torch.empty_like(hidden, memory_format=torch.contiguous_format)
+        # Zeros where edges may be missing from the numbers of edges: memory as it was must not be returned.
+        (torch.empty_like if by_target else torch.zeros_like)(hidden, memory_format=torch.contiguous_format)
         if needs_hidden and hidden is not None
         else None,
         torch.empty_like(weight, memory_format=torch.contiguous_format) if needs_weight else None,
@@ -158,6 +176,7 @@ def _(
     *rest: Any,
 ) -> list[Tensor]:
     *_, needs_x, needs_hidden, needs_weight, needs_layers = rest
+    _check_devices(x, gradient, hidden, index, weight, weights, biases, *rest)
     layers = needs_layers or (needs_hidden and len(weights) > 0)
     return [
         x.new_empty(x.shape if needs_x else 0),
@@ -229,17 +248,35 @@ def _differentiable(
     inputs = [None if t is None else t.view_as(t) for t in (x, hidden, weight, *weights, *biases)]
     x, hidden, weight = inputs[:3]  # type: ignore[assignment]
     layers = [layer for layer in inputs[3:] if layer is not None]
-    if hidden is None:
-        activations = torch.eye(len(weight), dtype=x.dtype, device=x.device)[index]
-    else:
-        activations = activate(hidden, layers[: len(weights)], layers[len(weights) :])[-1]
-    if len(weight) > activations.shape[1]:
-        activations = torch.cat([activations, activations.new_ones(len(activations), 1)], 1)
     row = Rows(pointer, column, edge).row
     source, target = (column, row) if edge is None else (row, column)
-    activations = activations if edge is None else activations[edge]
-    outer = activations[:, :, None] * x[source][:, None, :]
-    out = torch.einsum("nci,coi->no", segment_sum(outer, target, len(gradient)), weight)
+    weights, biases = layers[: len(weights)], layers[len(weights) :]
+    out = _by_torch(x, hidden, index, weight, weights, biases, source, target, edge, len(gradient))
     wanted = [tensor for tensor in inputs if tensor is not None and tensor.requires_grad]
     gradients = iter(torch.autograd.grad(out, wanted, gradient, create_graph=True))
     return [next(gradients) if tensor is not None and tensor.requires_grad else None for tensor in inputs]
+
+
+def _by_torch(
+    x: Tensor,
+    hidden: Tensor | None,
+    index: Tensor | None,
+    weight: Tensor,
+    weights: Sequence[Tensor],
+    biases: Sequence[Tensor],
+    source: Tensor,
+    target: Tensor,
+    edge: Tensor | None,
+    vertices: int,
+) -> Tensor:
+    """Compute the sum from operations that torch can differentiate and transform, in $O(m k d_{in})$ memory."""
+    if hidden is None:
+        assert index is not None
+        activations = torch.eye(len(weight), dtype=x.dtype, device=x.device).index_select(0, index)
+    else:
+        activations = activate(hidden, weights, biases)[-1]
+    if len(weight) > activations.shape[1]:
+        activations = torch.cat([activations, activations.new_ones(len(activations), 1)], 1)
+    activations = activations if edge is None else activations[edge]
+    outer = activations[:, :, None] * x.index_select(0, source)[:, None, :]
+    return torch.einsum("nci,coi->no", segment_sum(outer, target, vertices), weight)

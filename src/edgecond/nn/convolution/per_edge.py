@@ -70,7 +70,7 @@ class PerEdge(Algorithm):
     def run(
         self, x: Tensor, graph: Graph, filters: Filters, reduce: str, *, by: str | None, low_memory: bool
     ) -> Tensor:
-        if filters.in_parts:
+        if filters.in_parts(graph.labels.values):
             return per_edge(x, graph, filters.theta, filters.d_out, reduce, parameters=filters.parameters)
         theta = graph.labels.per_edge(filters.theta(graph.labels.values))
         return aggregate(graph, reduce, lambda edges: _at_once(x, edges, theta))

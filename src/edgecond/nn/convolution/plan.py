@@ -75,13 +75,17 @@ def candidates(
     return tuple(candidate for algorithm in ALGORITHMS for candidate in algorithm.cost(sizes))
 
 
+def traced_plan(graph: Graph, filters: Filters, reduce: str = "mean") -> Plan:
+    """Return the plan where numbers cannot be read: the first algorithm that applies, without its cost."""
+    by = "source" if find(reduce).of_messages else "target"
+    return next(Plan(a.name, by, 0, 0, 0.0) for a in _TRACED if a.applies(graph, filters))
+
+
 def plan_for(graph: Graph, filters: Filters, d_in: int, reduce: str = "mean", *, low_memory: bool = False) -> Plan:
     """Return the plan that `convolve` will follow."""
-    of_messages = find(reduce).of_messages
     if torch.compiler.is_compiling():  # sizes are symbols there
-        by = "source" if of_messages else "target"
-        return next(Plan(a.name, by, 0, 0, 0.0) for a in _TRACED if a.applies(graph, filters))
-    labels = graph.labels
+        return traced_plan(graph, filters, reduce)
+    of_messages, labels = find(reduce).of_messages, graph.labels
     return plan(
         n=graph.num_edges if of_messages else graph.num_vertices,
         m=graph.num_edges,

@@ -50,7 +50,7 @@ class Torch(Backend):
         if to.weight is not None:
             for channels, blends in _blends(rows, a, hidden, weight, y):
                 to.weight[channels] = torch.einsum("nr,ncj->crj", z.to(blends.dtype), blends).to(weight.dtype)
-        for_hidden = torch.empty_like(hidden) if hidden is not None and (to.hidden is not None or to.weights) else None
+        for_hidden = torch.zeros_like(hidden) if hidden is not None and (to.hidden is not None or to.weights) else None
         if to.out is not None or for_hidden is not None:
             _multiply_first(rows, a, hidden, weight, z, y, to.out, for_hidden)
         if for_hidden is not None and to.weights:

@@ -3,6 +3,7 @@
 PYTHON ?= python3
 PYTEST_ARGS ?= -q
 
+comma := ,
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
@@ -16,7 +17,13 @@ MODE := $(or $(EDGECOND_NATIVE),auto)
 DEV := $(VENV)/dev-$(MODE).stamp
 RUNTIME := $(if $(wildcard $(VENV)/dev-*.stamp),$(DEV),$(VENV)/runtime-$(MODE).stamp)
 
-.PHONY: help demo test newcomer check bench docs clean
+# What gcc's sanitizers check, in copies of the C++ code that the package itself does not use: `thread` is the other choice.
+SANITIZERS ?= address,undefined,float-cast-overflow
+SANITIZED := build/$(firstword $(subst $(comma), ,$(SANITIZERS)))
+SANITIZER_LIBRARIES = $(foreach name,$(if $(findstring thread,$(SANITIZERS)),tsan,asan) stdc++,$(shell $(CXX) -print-file-name=lib$(name).so))
+NATIVE_TESTS ?= tests/nn/kernels tests/nn/convolution tests/nn/layers tests/nn/test_dropout.py tests/data/pyramid tests/test_native.py
+
+.PHONY: help demo test sanitize newcomer check bench docs clean
 .DELETE_ON_ERROR:
 
 help:  ## list the targets
@@ -27,6 +34,12 @@ demo: $(RUNTIME)  ## set up and train the paper's MNIST network on digits as poi
 
 test: $(DEV)  ## set up and run the tests (PYTEST_ARGS="-q -k graph" to choose), a process of one thread on each core
 	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto $(PYTEST_ARGS)
+
+sanitize: $(DEV)  ## run the tests of the C++ code with gcc's sanitizers, which end at their first finding (SANITIZERS=thread)
+	@EDGECOND_NATIVE=1 EDGECOND_SANITIZE=$(SANITIZERS) $(BIN)/python setup.py --quiet build --build-base $(SANITIZED) --build-lib $(SANITIZED)/lib
+	@LD_PRELOAD="$(SANITIZER_LIBRARIES)" PYTHONPATH=$(SANITIZED)/lib OMP_NUM_THREADS=1 \
+	  ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 TSAN_OPTIONS=ignore_noninstrumented_modules=1 \
+	  $(BIN)/python -m pytest $(PYTEST_ARGS) $(NATIVE_TESTS)
 
 newcomer: $(DEV)  ## follow the README's first steps in a fresh copy, from nothing installed
 	@$(BIN)/python -m pytest -q -m newcomer tests/test_newcomer.py

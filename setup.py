@@ -1,6 +1,7 @@
 """What pyproject.toml cannot say: C++ kernels that are built where possible and done without elsewhere.
 
 With `EDGECOND_NATIVE=0` they are not built; with `EDGECOND_NATIVE=1` a failure to build them is an error.
+`EDGECOND_SANITIZE=address,undefined` builds them with these sanitizers of gcc: see `make sanitize`.
 """
 
 import os
@@ -13,6 +14,9 @@ KERNELS, CELLS = "edgecond.nn.kernels._kernels", "edgecond.data.pyramid._cells"
 CHOICE = os.environ.get("EDGECOND_NATIVE")
 UNIX_FLAGS = ["-std=c++17", "-O3", "-g0", "-pthread", "-fvisibility=hidden", "-fno-math-errno"]
 MSVC_FLAGS = ["/std:c++17", "/O2", "/EHsc"]
+SANITIZE = [f"-fsanitize={names}" for names in [os.environ.get("EDGECOND_SANITIZE")] if names]
+if SANITIZE:  # a finding ends the process; the C++ library checks its indices, too
+    UNIX_FLAGS += [*SANITIZE, "-fno-sanitize-recover=all", "-D_GLIBCXX_ASSERTIONS", "-O1", "-g1"]
 FUSED = {KERNELS: "-ffp-contract=fast", CELLS: "-ffp-contract=off"}  # cells decide as NumPy does, bit for bit
 
 
@@ -27,7 +31,7 @@ class OptionalBuild(build_ext):
     def build_extension(self, ext: Extension) -> None:
         msvc = self.compiler.compiler_type == "msvc"
         ext.extra_compile_args = MSVC_FLAGS if msvc else [*UNIX_FLAGS, FUSED[ext.name]]
-        ext.extra_link_args = [] if msvc else ["-pthread"]
+        ext.extra_link_args = [] if msvc else ["-pthread", *SANITIZE]
         try:
             super().build_extension(ext)
         except Exception:  # whatever the reason: the compiler has just printed it

@@ -296,8 +296,8 @@ def same(ours: Any, others: Any) -> bool:
 def comparable(given: dict[str, Any]) -> bool:
     """Whether the definition of the operations decides what they return.
 
-    If an edge is listed twice, its gradient is that of either. With one tensor on the meta device, torch's own operations
-    return memory as it was.
+    If an edge is listed twice, its gradient is that of either. With one tensor on the meta device, torch's own
+    operations return memory as it was.
     """
     edge = given.get("edge")
     if isinstance(edge, Tensor) and edge.dtype == torch.long and edge.numel() < 99 and edge.device.type == "cpu":

@@ -58,7 +58,7 @@ class Cpp(Backend):
     def gather(self, rows: Rows, a: Activations, weight: Float[Tensor, "c r j"], y: Float[Tensor, "v j"]) -> Tensor:
         if _left_to_torch(rows, a, weight):
             return TORCH.gather(rows, a, weight, y)
-        out = y.new_empty(len(rows.pointer) - 1, weight.shape[1])
+        out = y.new_empty(rows.pointer.shape[0] - 1, weight.shape[1])
         self._call_rows("gather", rows, a, weight, None, y, out.data_ptr())
         return out
 
@@ -87,15 +87,15 @@ class Cpp(Backend):
     def products(
         self, runs: Runs, matrices: Float[Tensor, "g c o i"], x: Float[Tensor, "v i"], count: int
     ) -> Float[Tensor, "n o"]:
-        if 0 in (*matrices.shape, len(runs.source)):
+        if 0 in (*matrices.shape, runs.source.shape[0]):
             return TORCH.products(runs, matrices, x, count)
         out = x.new_zeros(count, matrices.shape[2])
         self._call_runs("products", runs, matrices, None, x, matrices.shape, out)
         return out
 
     def outer_sums(self, runs: Runs, z: Float[Tensor, "n o"], x: Float[Tensor, "v i"]) -> Float[Tensor, "g c o i"]:
-        shape = (len(runs.pointer) - 1, runs.channels, z.shape[1], x.shape[1])
-        if 0 in (*shape, len(runs.source)):
+        shape = (runs.pointer.shape[0] - 1, runs.channels, z.shape[1], x.shape[1])
+        if 0 in (*shape, runs.source.shape[0]):
             return TORCH.outer_sums(runs, z, x)
         out = x.new_empty(shape)
         self._call_runs("outer_sums", runs, None, z, x, shape, out)
@@ -126,14 +126,14 @@ class Cpp(Backend):
         index = None if a.index is None else a.index.contiguous()
         pointer, column = rows.pointer.contiguous(), rows.column.contiguous()
         edge = None if rows.edge is None else rows.edge.contiguous()
-        widths = [0 if hidden is None else hidden.shape[1], *[len(layer) for layer in weights]]
+        widths = [0 if hidden is None else hidden.shape[1], *[layer.shape[0] for layer in weights]]
         channels, row_width, column_width = weight.shape
         weight_channel, weight_row, weight_column = weight.stride()
         numbers = {
             "threads": torch.get_num_threads(),
-            "rows": len(pointer) - 1,
-            "columns": len(y),
-            "edges": len(column),
+            "rows": pointer.shape[0] - 1,
+            "columns": y.shape[0],
+            "edges": column.shape[0],
             "hidden_width": widths[-1],
             "channels": channels,
             "row_width": row_width,
@@ -175,9 +175,9 @@ class Cpp(Backend):
         numbers = {
             "threads": torch.get_num_threads(),
             "runs": groups,
-            "sources": len(x),
-            "targets": len(out) if z is None else len(z),
-            "edges": len(source),
+            "sources": x.shape[0],
+            "targets": out.shape[0] if z is None else z.shape[0],
+            "edges": source.shape[0],
             "channels": channels,
             "row_width": row_width,
             "column_width": column_width,
@@ -199,8 +199,8 @@ class Cpp(Backend):
 
 
 def _left_to_torch(rows: Rows, a: Activations, weight: Tensor) -> bool:
-    empty = len(rows.column) == 0 or 0 in weight.shape or (a.hidden is not None and a.hidden.shape[1] == 0)
-    return empty or len(a.weights) > LAYERS or any(not len(layer) for layer in a.weights)
+    empty = rows.column.shape[0] == 0 or 0 in weight.shape or (a.hidden is not None and a.hidden.shape[1] == 0)
+    return empty or len(a.weights) > LAYERS or any(layer.shape[0] == 0 for layer in a.weights)
 
 
 def _address(tensor: Tensor | None) -> int | None:

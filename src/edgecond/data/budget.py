@@ -10,6 +10,8 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Int
 
+from edgecond.errors import DataError
+
 FACTOR = 400
 """Bytes of memory per byte of a file; lines of text, which are Python objects while they are parsed, take most."""
 CONSTANT = 2**28
@@ -26,8 +28,19 @@ MOST_COLUMNS = 10_000
 FREE_FACES = 200_000
 """Faces that a mesh may be divided into, however few it has."""
 
-MOST_ENTRIES = 2**26
-"""Nonzero entries of a matrix while a graph is coarsened: its reduction may connect all pairs of vertices."""
+COARSENING = 2**30
+"""Bytes of memory that coarsening a graph may take besides."""
+MOST_ENTRIES = 2**23
+"""Entries of a matrix while a graph is coarsened: its reduction may connect all pairs of vertices, and a sparse factor
+may have far more entries than the graph has edges. The largest graph of D&D needs a quarter of them."""
+MOST_POINTS = 2**22
+"""Points of a data set that is generated; a cloud counts as a thousand points more."""
+MOST_LABELS = 1000
+"""Categories of a label, and classes of vertices: each is a column of a one-hot signal."""
+MOST_SMILES = 10_000
+"""Characters of a SMILES; a protein of 500 amino acids has about so many."""
+MOST_RING = 2500
+"""Atoms in rings of a molecule: RDKit takes 28 bytes for each pair of atoms of a ring."""
 
 
 def unpacked(size: int, most: int = MOST_BYTES) -> int:
@@ -38,6 +51,20 @@ def unpacked(size: int, most: int = MOST_BYTES) -> int:
 def numbered(size: int) -> int:
     """Return the number of vertices that a file of this size may announce without storing anything for each."""
     return FREE + size
+
+
+def generated(name: str, clouds: int, points: float) -> None:
+    """Raise a `DataError` if a data set of so many clouds would have more than `MOST_POINTS`."""
+    if clouds * (points + 1000) > MOST_POINTS:
+        raise DataError(
+            f"{name} must have at most {MOST_POINTS:,} points, where each cloud counts as a thousand more: {clouds:,} "
+            f"clouds of {points:,.0f} points were asked for."
+        )
+
+
+def one_hot(size: int) -> int:
+    """Return the number of entries of the one-hot signal of all vertices that a file of this size may have."""
+    return (CONSTANT // 2 + FACTOR // 2 * size) // 4
 
 
 def divided(faces: Int[np.ndarray, " b"]) -> Int[np.ndarray, " b"]:

@@ -12,6 +12,7 @@ from jaxtyping import Float, Int
 from numpy import ndarray as Array
 from torch import Tensor
 
+from edgecond.data.budget import one_hot
 from edgecond.errors import DataError
 from edgecond.graph import Graph, Labels
 
@@ -318,6 +319,15 @@ class GraphExamples:
     def take(self, indices: Sequence[int] | Int[Array, " b"]) -> GraphExamples:
         """Select some of the graphs of this set, in the given order."""
         return replace(self, numbers=self.numbers[_integers(indices)])
+
+
+def check_one_hot(where: object, n: int, labels: int, size: int) -> None:
+    """Raise a `DataError` if the one-hot labels of n vertices take more memory than a file of this size justifies."""
+    if n * labels > (most := one_hot(size)):
+        raise DataError(
+            f"{where} must have fewer labels or vertices: {labels:,} one-hot labels of {n:,} vertices are "
+            f"{n * labels:,} numbers, and a file of its size may have {most:,}."
+        )
 
 
 def _integers(numbers: Sequence[int] | Int[Array, " k"]) -> Int[Array, " k"]:

@@ -7,12 +7,17 @@ $L = \mathrm{diag}(\sum_j w_{ij}) - w$ and the rows of every Laplacian sum to ze
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from jaxtyping import Float, Int
 from numpy import ndarray as Array
-from scipy.sparse import csr_array, diags_array
+from scipy.sparse import csc_array, csr_array, diags_array
+from scipy.sparse.csgraph import reverse_cuthill_mckee
+from scipy.sparse.linalg import splu, SuperLU
+
+from edgecond.data.budget import MOST_ENTRIES
+from edgecond.errors import DataError
 
 LARGE = 250
 """Number of vertices above which a graph is a sparse matrix; between 200 and 400 both kinds take the same time."""
@@ -27,6 +32,7 @@ def symmetric(n: int, i: Int[Array, " m"], j: Int[Array, " m"], weights: Float[A
     """Build the graph of $n$ vertices with edges between $i$ and $j$, each given once."""
     if n > LARGE and 2 * len(i) < FULL * n**2:
         return csr_array((np.tile(weights, 2), (np.append(i, j), np.append(j, i))), shape=(n, n))
+    check_entries(n**2, n)
     matrix = np.zeros((n, n))
     matrix[i, j] = matrix[j, i] = weights
     return matrix
@@ -93,3 +99,49 @@ def first_vertex(i: Int[Array, " m"], j: Int[Array, " m"], n: int) -> Int[Array,
         first = first[first]
         if (first == before).all():
             return first
+
+
+# Memory
+
+
+def check_entries(entries: int, n: int) -> None:
+    """Raise a `DataError` if a matrix of n vertices has more entries than the budget allows."""
+    if entries > MOST_ENTRIES:
+        raise DataError(
+            f"a graph must be sparse enough to be coarsened, with at most {MOST_ENTRIES:,} entries in a matrix: "
+            f"{n:,} of its vertices need up to {entries:,}. Cut it into smaller graphs, or use no pooling."
+        )
+
+
+def factor(matrix: csr_array, **options: Any) -> SuperLU:
+    """Factor a symmetric matrix, after its `envelope` is checked: SuperLU finds an order with fewer entries."""
+    if (entries := envelope(matrix)) > MOST_ENTRIES:
+        entries = envelope(_without_leaves(matrix))  # which add no entries, whatever they hang on
+    check_entries(entries, matrix.shape[0])
+    return splu(csc_array(matrix), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0, **options)
+
+
+def envelope(matrix: csr_array) -> int:
+    """Return the number of entries from the first of each row to the diagonal, in the order of Cuthill and McKee."""
+    order = reverse_cuthill_mckee(matrix, symmetric_mode=True)
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    coordinates = matrix.tocoo()
+    first = rank.copy()
+    np.minimum.at(first, coordinates.row, rank[coordinates.col])
+    return int((rank - first).sum() + len(order))
+
+
+def _without_leaves(matrix: csr_array) -> csr_array:
+    """Remove vertices of a single neighbour, until there are none."""
+    degree = np.diff(matrix.indptr) - (matrix.diagonal() != 0)
+    waiting = np.flatnonzero(degree <= 1).tolist()
+    left = np.ones(len(degree), bool)
+    while waiting:
+        vertex = waiting.pop()
+        left[vertex] = False
+        for other in matrix.indices[matrix.indptr[vertex] : matrix.indptr[vertex + 1]].tolist():
+            degree[other] -= 1
+            if degree[other] == 1 and left[other]:
+                waiting.append(other)
+    return matrix[np.ix_(left, left)]

@@ -7,10 +7,8 @@ from jaxtyping import Bool, Float, Int
 from numpy import ndarray as Array
 from scipy.sparse import csr_array
 
-from edgecond.data.budget import MOST_ENTRIES
-from edgecond.data.pyramid.kron.matrices import edges, entries, pieces, symmetric, Weights
+from edgecond.data.pyramid.kron.matrices import check_entries, edges, entries, pieces, symmetric, Weights
 from edgecond.data.pyramid.kron.splitting import ROUNDING
-from edgecond.errors import DataError
 
 
 def absorption(weights: Weights, kept: Bool[Array, " n"]) -> Float[Array, "e k"] | csr_array:
@@ -79,7 +77,7 @@ def _inverse(degrees: Float[Array, " e"], weights: csr_array) -> csr_array:
     size = 0
     for cluster, graph in pieces(weights):
         size += len(cluster) ** 2
-        _check_size(size, weights.shape[0])
+        check_entries(size, weights.shape[0])
         block = np.diag(degrees[cluster]) - graph
         rows.append(np.repeat(cluster, len(cluster)))
         columns.append(np.tile(cluster, len(cluster)))
@@ -92,13 +90,5 @@ def _product(left: Weights, right: Weights) -> Weights:
     """Multiply two matrices, sparse ones after an upper bound of the number of entries of the product is checked."""
     if not isinstance(left, Array) and not isinstance(right, Array):
         ends = np.append(0, np.cumsum(np.diff(right.indptr)[left.indices]))
-        _check_size(int(np.minimum(np.diff(ends[left.indptr]), right.shape[1]).sum()), max(left.shape))
+        check_entries(int(np.minimum(np.diff(ends[left.indptr]), right.shape[1]).sum()), max(left.shape))
     return left @ right
-
-
-def _check_size(entries: int, n: int) -> None:
-    if entries > MOST_ENTRIES:
-        raise DataError(
-            f"a graph must be sparse enough to be coarsened, with at most {MOST_ENTRIES:,} entries in a matrix: "
-            f"{n:,} of its vertices need up to {entries:,}. Cut it into smaller graphs, or use no pooling."
-        )

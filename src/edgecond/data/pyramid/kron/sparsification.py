@@ -8,10 +8,20 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 from numpy import ndarray as Array
-from scipy.sparse import csc_array, csr_array
-from scipy.sparse.linalg import splu, SuperLU
+from scipy.sparse import csr_array
+from scipy.sparse.linalg import SuperLU
 
-from edgecond.data.pyramid.kron.matrices import edges, Entries, first_vertex, laplacian, pieces, symmetric, Weights
+from edgecond.data.budget import MOST_ENTRIES
+from edgecond.data.pyramid.kron.matrices import (
+    edges,
+    Entries,
+    factor,
+    first_vertex,
+    laplacian,
+    pieces,
+    symmetric,
+    Weights,
+)
 
 TRIES = 10
 """Largest number of draws until a sparsified graph is connected, as in GSPBox."""
@@ -91,8 +101,8 @@ def resistances(weights: Weights, i: Int[Array, " p"], j: Int[Array, " p"]) -> F
         g = np.linalg.inv(grounded)
         own = g.diagonal()
         return np.maximum(own[i] + own[j] - 2 * g[i, j], 0)
-    factor = splu(csc_array(grounded), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0, options={"SymmetricMode": True})
-    return _estimated(factor, weights, i, j) if n > EXACT else _solved(factor, n, i, j)
+    factored = factor(grounded, options={"SymmetricMode": True})
+    return _estimated(factored, weights, i, j) if n > EXACT else _solved(factored, n, i, j)
 
 
 def _drawn(part: Shares, epsilon: float, rng: np.random.Generator, tries: int) -> Entries:
@@ -113,28 +123,29 @@ def _drawn(part: Shares, epsilon: float, rng: np.random.Generator, tries: int) -
     return vertices[i[some]], vertices[j[some]], count[some] * weights[some] / (q * share[some])
 
 
-def _solved(factor: SuperLU, n: int, i: Array, j: Array) -> Array:
+def _solved(factored: SuperLU, n: int, i: Array, j: Array) -> Array:
     """Compute resistances from all columns of $g$."""
     own, mutual = np.empty(n), np.empty(len(i))
     order = np.argsort(i, kind="stable")
     bounds = np.searchsorted(i[order], np.arange(0, n + COLUMNS, COLUMNS))
     for start, first, last in zip(range(0, n, COLUMNS), bounds, bounds[1:], strict=False):
         columns = np.arange(start, min(start + COLUMNS, n))
-        g = factor.solve(np.eye(n, len(columns), -start))
+        g = factored.solve(np.eye(n, len(columns), -start))
         own[columns] = g[columns, columns - start]
         some = order[first:last]
         mutual[some] = g[j[some], i[some] - start]
     return np.maximum(own[i] + own[j] - 2 * mutual, 0)
 
 
-def _estimated(factor: SuperLU, weights: csr_array, i: Array, j: Array) -> Array:
+def _estimated(factored: SuperLU, weights: csr_array, i: Array, j: Array) -> Array:
     """Estimate resistances from random projections."""
     head, tail, w = edges(weights)
     n, m = weights.shape[0], len(w)
     ends = np.append(head, tail), np.tile(np.arange(m), 2)
     currents = csr_array((np.append(np.sqrt(w), -np.sqrt(w)), ends), shape=(n, m))  # B^T W^(1/2)
     rng, total = np.random.default_rng(0), np.zeros(len(i))
-    for _ in range(0, PROJECTIONS, COLUMNS):
-        z = factor.solve(currents @ rng.choice([-1.0, 1.0], (m, COLUMNS)))
+    columns = max(1, min(COLUMNS, MOST_ENTRIES // m))  # fewer for graphs of more than 262,144 edges
+    for start in range(0, PROJECTIONS, columns):
+        z = factored.solve(currents @ rng.choice([-1.0, 1.0], (m, min(columns, PROJECTIONS - start))))
         total += np.square(z[i] - z[j]).sum(1)
     return total / PROJECTIONS

@@ -8,10 +8,10 @@ from inspect import signature
 import numpy as np
 from jaxtyping import Bool, Float
 from numpy import ndarray as Array
-from scipy.sparse import csc_array, csr_array, eye_array
-from scipy.sparse.linalg import ArpackNoConvergence, eigsh, LinearOperator, splu
+from scipy.sparse import csr_array, eye_array
+from scipy.sparse.linalg import ArpackNoConvergence, eigsh, LinearOperator
 
-from edgecond.data.pyramid.kron.matrices import laplacian, pieces, Weights
+from edgecond.data.pyramid.kron.matrices import factor, laplacian, pieces, Weights
 
 ROUNDING = 1e-7
 """Numbers that differ by less than this, relative to the largest, count as equal. An eigenvector whose eigenvalue is
@@ -132,8 +132,8 @@ def _inverse(matrix: csr_array) -> LinearOperator:
     n = matrix.shape[0]
     start = np.random.default_rng(0).standard_normal(n)
     sigma = (1 + COARSE) * eigsh(matrix, 1, which="LA", v0=start, tol=COARSE, return_eigenvectors=False)[0]
-    factor = splu(csc_array(sigma * eye_array(n) - matrix), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0)
-    return LinearOperator((n, n), factor.solve, matmat=factor.solve, dtype=float)
+    factored = factor(csr_array(sigma * eye_array(n) - matrix))
+    return LinearOperator((n, n), factored.solve, matmat=factored.solve, dtype=float)
 
 
 def _coarse(matrix: csr_array) -> Float[Array, "n 1"]:

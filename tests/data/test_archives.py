@@ -172,7 +172,7 @@ def test_only_known_archives_are_opened(tmp_path: Path):
 def test_a_pickle_is_never_read(tmp_path: Path):
     """An array of Python objects is a pickle inside; so is a file that has no array at all."""
     np.savez(tmp_path / "a.npz", points=np.array([{"evil": 1}], dtype=object))
-    with pytest.raises(DataError, match=r"a.npz is damaged or cut short \(Object arrays cannot be loaded"):
+    with pytest.raises(DataError, match=r"a.npz .*Python objects, which are never unpickled"):
         read_npz(tmp_path / "a.npz")
     pack(tmp_path / "b.npz", ("points.npy", b"cos\nsystem\n(S'false'\ntR."))
     with pytest.raises(DataError, match=r"b.npz is damaged or cut short"):

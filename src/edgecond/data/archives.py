@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import math
 import stat
 import tarfile
 import zipfile
@@ -29,11 +30,43 @@ def decompressed(path: Path, most: int = MOST_BYTES) -> Iterator[BinaryIO]:
 
 
 def read_npz(path: Path) -> dict[str, np.ndarray]:
-    """Read the arrays of an .npz file; arrays of Python objects, which are pickles, are refused."""
+    """Read the arrays of an .npz file."""
     files = read_archive(path)
     with reading(path):
-        arrays = {name: np.load(io.BytesIO(data), allow_pickle=False) for name, data in files.items()}
-    return {name.removesuffix(".npy"): array for name, array in arrays.items()}
+        return {name.removesuffix(".npy"): parse_array(data) for name, data in files.items()}
+
+
+def parse_array(data: bytes) -> np.ndarray:
+    """Return the array of a .npy file, read-only; its header is compared with its size before memory is allocated.
+
+    Arrays of Python objects, which are pickles, are refused.
+    """
+    stream = io.BytesIO(data)
+    try:
+        version = np.lib.format.read_magic(stream)
+        read_header = {
+            (1, 0): np.lib.format.read_array_header_1_0,
+            (2, 0): np.lib.format.read_array_header_2_0,
+        }[version]
+        shape, columns_first, dtype = read_header(stream)
+    except Exception as error:  # the header is a Python literal, which can fail in many ways
+        raise ValueError("it must begin with the header of a NumPy array") from error
+    if dtype.hasobject:
+        raise ValueError("it must hold numbers: found Python objects, which are never unpickled")
+    if not all(type(length) is int for length in shape) or _bytes_of(dtype) > dtype.itemsize:
+        raise ValueError(f"its header must have whole numbers, and records of a size that NumPy can count: {shape}")
+    count, left = math.prod(shape), len(data) - stream.tell()
+    if count * dtype.itemsize > left or min(shape, default=0) < 0:
+        raise ValueError(f"its array of shape {shape} must have {count * dtype.itemsize:,} bytes: found {left:,}")
+    array = np.frombuffer(data, dtype, count, stream.tell()) if count else np.empty(0, dtype)
+    return array.reshape(shape, order="F" if columns_first else "C")
+
+
+def _bytes_of(dtype: np.dtype) -> int:
+    """Return the size of a type; NumPy's own `itemsize` wraps around for records of more than 2 GiB."""
+    if dtype.subdtype:
+        return math.prod(dtype.subdtype[1]) * _bytes_of(dtype.subdtype[0])
+    return sum(_bytes_of(dtype[name]) for name in dtype.names) if dtype.names else dtype.itemsize
 
 
 def read_archive(path: Path, wanted: Callable[[str], bool] = lambda _: True) -> dict[str, bytes]:

@@ -58,7 +58,7 @@ def test_attributes_are_in_units_of_the_training_graphs():
 def test_the_units_are_restored_from_the_file():
     made = GraphPreparation.fit(SETTINGS, examples())
 
-    again = GraphPreparation.restore(SETTINGS, dict(made.tensors))
+    again = GraphPreparation.restore(SETTINGS, dict(made.tensors), d0=2)
 
     one, two = (part.view(examples(), 0, 1).sample([0, 1, 2], 0).x for part in (made, again))
     torch.testing.assert_close(one, two, rtol=0, atol=0)

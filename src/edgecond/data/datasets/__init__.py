@@ -11,6 +11,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
+from edgecond.data import MAX_SEED
 from edgecond.data.examples import Examples, PointExamples
 from edgecond.data.graphs import GraphExamples
 from edgecond.errors import DataError, did_you_mean
@@ -63,10 +64,13 @@ def load(
         if option not in known:
             raise DataError(f"{name} has no option {option!r}: it has {', '.join(known) or 'none'}.")
         default = parameters[option].default
-        if not isinstance(value, (int, float) if isinstance(default, float) else type(default)):
+        types = (int, float) if isinstance(default, float) else (type(default),)
+        if not isinstance(value, types) or (isinstance(value, bool) and bool not in types):
             raise DataError(
-                f"the option {option} of {name} must have the type of its default {default!r}: got {value!r}."
+                f"the option {option} of {name} must have the type of its default {default!r}: got {str(value)[:60]!r}."
             )
+        if isinstance(value, int | float) and not 0 <= value <= MAX_SEED:
+            raise DataError(f"the option {option} of {name} must be from 0 to {MAX_SEED}: got {str(value)[:60]}.")
     return module.load(fold=fold, **preset, **options)
 
 

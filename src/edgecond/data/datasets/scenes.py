@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import torch
 
+from edgecond.data.budget import generated
 from edgecond.data.datasets.synthetic import surface
 from edgecond.data.examples import checked_cloud, PointExamples
 from edgecond.errors import DataError
@@ -39,6 +40,7 @@ def load(
             "scenes need a positive density, and noise and numbers of scenes that are not negative: "
             f"got density={density}, noise={noise}, train={train}, test={test}."
         )
+    generated("scenes", train + test, 3 * density * max(AREAS.values()))
     parts = [[_scene(density, noise, [seed, part, i]) for i in range(n)] for part, n in enumerate((train, test))]
     scenes = {f"{part}/{i}": scene for part in (0, 1) for i, scene in enumerate(parts[part])}
     total = digest({name: sha256(scene.positions.numpy().tobytes()) for name, scene in scenes.items()})

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from jaxtyping import Float
 
+from edgecond.data.budget import generated
 from edgecond.data.datasets.modelnet import scale_to_box
 from edgecond.data.examples import checked_cloud, Examples
 from edgecond.errors import DataError
@@ -39,6 +40,7 @@ def load(
             "synthetic clouds need at least one point, and noise and numbers of clouds that are not negative: "
             f"got points={points}, noise={noise}, train={train}, test={test}."
         )
+    generated("synthetic", train + test, points)
     parts = [[_shape(i, points, noise, [seed, part, i]) for i in range(n)] for part, n in enumerate((train, test))]
     total = digest(
         {
@@ -65,7 +67,9 @@ def _shape(index: int, points: int, noise: float, seed: list[int]) -> Cloud:
     angle = generator.uniform(0, 2 * np.pi)
     rotation = np.array([[np.cos(angle), -np.sin(angle), 0], [np.sin(angle), np.cos(angle), 0], [0, 0, 1]])
     side = np.ptp(stretched @ rotation.T, axis=0).max()
-    noisy = stretched @ rotation.T + generator.normal(0, noise * side, stretched.shape)
+    with np.errstate(over="ignore"):  # an infinite position is refused
+        noise *= side
+    noisy = stretched @ rotation.T + generator.normal(0, noise, stretched.shape)
     return scale_to_box(checked_cloud(noisy, np.ones((points, 1)), "a synthetic shape"))
 
 

@@ -196,5 +196,5 @@ def _checked(table: Table, y: Float[np.ndarray, " n"] | None) -> Surface:
 def _stacked(table: Table, names: tuple[str, ...]) -> Float[np.ndarray, "n k"]:
     if not names:
         return np.empty((len(table.columns["x"]), 0))
-    with np.errstate(invalid="ignore"):  # some NaNs warn, and are refused next
+    with np.errstate(invalid="ignore", over="ignore"):  # some numbers warn, and are refused next
         return np.stack([table.columns[name] for name in names], 1).astype(np.float64)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import io
-import math
 import zipfile
 import zlib
 
 import numpy as np
 
-from edgecond.data.archives import read_member
+from edgecond.data.archives import parse_array, read_member
 from edgecond.data.budget import unpacked
 from edgecond.data.formats.table import named, Table, unnamed
 
@@ -69,23 +68,7 @@ def _plain(array: np.ndarray) -> np.ndarray:
 
 
 def _array(data: bytes) -> np.ndarray:
-    """Return the array of a .npy file; its header is compared with the size of the file before memory is allocated."""
-    stream = io.BytesIO(data)
-    try:
-        version = np.lib.format.read_magic(stream)
-        read_header = {
-            (1, 0): np.lib.format.read_array_header_1_0,
-            (2, 0): np.lib.format.read_array_header_2_0,
-        }[version]
-        shape, columns_first, dtype = read_header(stream)
-    except Exception as error:  # the header is a Python literal, which can fail in many ways
-        raise ValueError("it must begin with the header of a NumPy array") from error
-    if dtype.hasobject:
-        raise ValueError("it must hold numbers: found Python objects, which are never unpickled")
-    count, left = math.prod(shape), len(data) - stream.tell()
-    if not count:
+    array = parse_array(data)
+    if not array.size:
         raise ValueError("it must hold at least one point: it is empty")
-    if count * dtype.itemsize > left or min(shape, default=0) < 0:
-        raise ValueError(f"its array of shape {shape} must have {count * dtype.itemsize:,} bytes: found {left:,}")
-    array = np.frombuffer(data, dtype, count, stream.tell())
-    return array.reshape(shape, order="F" if columns_first else "C")
+    return array

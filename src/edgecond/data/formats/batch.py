@@ -31,13 +31,10 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor
 
-from edgecond.data.budget import numbered
-from edgecond.data.graphs import Graphs, LARGEST
+from edgecond.data.budget import MOST_LABELS, numbered
+from edgecond.data.graphs import check_one_hot, Graphs, LARGEST
 from edgecond.errors import DataError, listed
 from edgecond.files import digest, reading, sha256
-
-MOST_LABELS = 1000
-"""Most categories of a label, and most classes of vertices."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +74,9 @@ def read(path: Path, like: Graphs | None = None, vertices: str | None = None) ->
             tensors = load_file(path)
     except SafetensorError as error:
         raise DataError(f"{path} must be a safetensors file: {error}. Pickles are not read.") from error
-    return unpacked({name: _numpy(tensor) for name, tensor in tensors.items()}, path, like, vertices)
+    with reading(path):  # tensors may have more dimensions than arrays
+        arrays = {name: _numpy(tensor) for name, tensor in tensors.items()}
+    return unpacked(arrays, path, like, vertices)
 
 
 def _numpy(tensor: Tensor) -> Array:
@@ -132,6 +131,8 @@ def unpacked(
     else:
         signal = _like(arrays, "x", n, where, like.vertex_values, like.vertex_attributes.shape[1])
         edges = _like(arrays, "edge_attr", m, where, like.edge_values, like.edge_attributes.shape[1])
+    size = sum(array.nbytes for array in arrays.values())
+    check_one_hot(where, n, len(signal.values), size)
     count = len(vertex_pointer) - 1
     vertex_targets = (None, (), True) if vertices is None else _vertex_targets(arrays, vertices, n, where)
     targets, classes = _targets(arrays.get("y") if like is None and vertices is None else None, count, n, where)
@@ -176,8 +177,8 @@ def _vertices(arrays: Mapping[str, Array], where: object) -> tuple[int, Int[Arra
     n = int(pointer[-1])
     if n > (most := numbered(sum(array.nbytes for array in arrays.values()))):
         raise DataError(f"{where} must have at most {most:,} vertices, by the size of its tensors: ptr ends at {n:,}.")
-    if "x" in arrays and len(arrays["x"]) != n:
-        raise DataError(f"{where}, x must have a row for each of the {n} vertices: it has {len(arrays['x'])}.")
+    if "x" in arrays and (rows := len(np.atleast_1d(arrays["x"]))) != n:
+        raise DataError(f"{where}, x must have a row for each of the {n} vertices: it has {rows}.")
     return n, pointer
 
 

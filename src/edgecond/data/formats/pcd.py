@@ -42,12 +42,13 @@ def read(data: bytes) -> Table:
     header = _header(data)
     if not header.points:
         raise ValueError("it must hold at least one point: it is empty")
-    size = header.points * header.record.itemsize
+    size = header.points * sum(kind.itemsize * count for kind, count in zip(header.types, header.counts, strict=True))
     if header.data == "ascii":
         fields = _text(data, header)
     elif header.data == "binary":
         if header.start + size > len(data):
             raise ValueError(f"its {header.points} points must have {size:,} bytes: found {len(data) - header.start:,}")
+        # The record fits into the file by now; NumPy would wrap around the size of one of more than 2 GiB.
         rows = np.frombuffer(data, header.record, header.points, header.start)
         fields = [rows[name] for name in header.record.names or ()]
     elif header.data == "binary_compressed":

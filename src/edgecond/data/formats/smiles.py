@@ -25,7 +25,9 @@ import numpy as np
 from jaxtyping import Float, Int
 from numpy import ndarray as Array
 
+from edgecond.data.budget import MOST_RING, MOST_SMILES
 from edgecond.data.formats.columns import form_of, interpret, read_csv, records, Table
+from edgecond.data.formats.rings import check_rings
 from edgecond.data.graphs import Graphs
 from edgecond.errors import DataError, listed
 from edgecond.files import digest, sha256
@@ -227,17 +229,18 @@ def featurise(smiles: Sequence[str], *, largest: bool = False) -> tuple[Graphs, 
         for index, text in enumerate(smiles):
             try:
                 molecule = parse(text, largest=largest)
-            except DataError as error:
-                skipped.append((index, str(error)))
+                n, count = molecule.GetNumAtoms(), molecule.GetNumBonds()
+                stereo = any(sign in text for sign in "@/\\")
+                if stereo:
+                    _rank(molecule)
+                # By index, which is faster than GetAtoms() and GetBonds().
+                described = [_atom(molecule.GetAtomWithIdx(i), stereo) for i in range(n)]
+                joined = [_bond(molecule.GetBondWithIdx(e), stereo) for e in range(count)]
+            except (DataError, RuntimeError) as error:  # the latter: an internal check of RDKit
+                skipped.append((index, str(error) if isinstance(error, DataError) else _unreadable(text)))
                 continue
-            n, count = molecule.GetNumAtoms(), molecule.GetNumBonds()
-            stereo = any(sign in text for sign in "@/\\")
-            if stereo:
-                _rank(molecule)
-            # By index, which is faster than GetAtoms() and GetBonds().
-            described = (_atom(molecule.GetAtomWithIdx(i), stereo) for i in range(n))
             atoms += [kinds.setdefault(kind, len(kinds)) for kind in described]
-            bonds += [_bond(molecule.GetBondWithIdx(e), stereo) for e in range(count)]
+            bonds += joined
             sizes.append(n)
             counts.append(count)
     return _packed(list(kinds), atoms, bonds, sizes, counts), skipped
@@ -250,17 +253,20 @@ def parse(smiles: str, *, largest: bool = False) -> Any:
 
     if not isinstance(smiles, str):
         raise DataError(f"a SMILES must be a text: got {type(smiles).__name__}.")
-    words = smiles.split(maxsplit=1)
-    if not words:
+    if not (words := smiles.split(maxsplit=1)):
         raise DataError("the SMILES is empty.")
     shown = repr(smiles.strip()[:_SHOWN])
     if len(words) > 1 and not words[1].startswith("|"):  # an extension (CXSMILES), which is not read
         raise DataError(f"a SMILES must have no spaces: found {shown}.")
+    if len(words[0]) > MOST_SMILES:
+        raise DataError(f"a SMILES must have at most {MOST_SMILES:,} characters: found {len(words[0]):,} in {shown}.")
     with _silence():
+        if len(words[0]) > MOST_RING:
+            check_rings(chem.MolFromSmiles(words[0], sanitize=False))
         try:
             molecule = chem.MolFromSmiles(words[0]) if words[0].isascii() else None
         except RuntimeError:  # an internal check of RDKit
-            raise DataError(f"{shown} is not a molecule that RDKit can read.") from None
+            raise DataError(_unreadable(smiles)) from None
         if molecule is None:
             raise DataError(f"{shown} is not a molecule that RDKit can read{_reason(words[0])}.")
         if largest and (components := chem.GetMolFrags(molecule, asMols=True)):
@@ -268,6 +274,10 @@ def parse(smiles: str, *, largest: bool = False) -> Any:
     if not molecule.GetNumAtoms() or len(molecule.GetAtomsMatchingQuery(AtomNumEqualsQueryAtom(0))):
         raise DataError(f"a molecule must have atoms, all of known elements: found none or a wildcard in {shown}.")
     return molecule
+
+
+def _unreadable(smiles: str) -> str:
+    return f"{smiles.strip()[:_SHOWN]!r} is not a molecule that RDKit can read."
 
 
 def _reason(smiles: str) -> str:

@@ -22,7 +22,7 @@ def read(data: bytes) -> Table:
         row, _, comment = text.replace("//", "#").partition("#")
         if row.strip():
             rows[line] = row.strip()
-        elif not rows and _has_axes(fields := _fields(comment)):
+        elif not rows and comment and _has_axes(fields := _fields(comment)):
             titles = fields
     first = next(iter(rows), 0)
     if rows and _is_header(header := _fields(rows[first])):

@@ -23,7 +23,8 @@ from jaxtyping import Float, Int
 from numpy import ndarray as Array
 
 from edgecond.data.archives import is_archive, read_archive
-from edgecond.data.graphs import Graphs, LARGEST
+from edgecond.data.budget import MOST_LABELS
+from edgecond.data.graphs import check_one_hot, Graphs, LARGEST
 from edgecond.errors import DataError, did_you_mean
 from edgecond.files import data_directory, digest, reading, sha256
 
@@ -155,6 +156,8 @@ def read(path: Path, *, classes: bool = True) -> Graphs:
         if not labels.size:
             return np.zeros(rows, np.int64), np.zeros(0, np.int64)
         values, index = np.unique(labels[:, 0], return_inverse=True)
+        if len(values) > MOST_LABELS:
+            raise DataError(f"{where[part]} must have at most {MOST_LABELS:,} categories: found {len(values):,}.")
         return index.astype(np.int64), values
 
     vertex_pointer = _vertex_pointer(where["graph_indicator"], table("graph_indicator", np.int64)[:, 0])
@@ -176,6 +179,7 @@ def read(path: Path, *, classes: bool = True) -> Graphs:
     source, target = lines[order].T - 1
     graph = membership[target]
     vertex_labels, vertex_values = categories("node_labels", n, vertices)
+    check_one_hot(path, n, len(vertex_values), sum(map(len, files.values())))
     arrays = {
         "ys": ys,
         "classes": values,

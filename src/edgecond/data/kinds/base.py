@@ -262,8 +262,14 @@ class Kind(ABC):
         """
 
     @abstractmethod
-    def restore(self, settings: SampleSettings, tensors: Mapping[str, Tensor]) -> Preparation:
-        """Return what makes samples, from the tensors of a model file; raise a `ValueError` if they do not fit."""
+    def restore(self, settings: SampleSettings, tensors: Mapping[str, Tensor], d0: int) -> Preparation:
+        """Return what makes samples, from the tensors of a model file; raise a `ValueError` if they do not fit.
+
+        Args:
+            settings: How samples are made.
+            tensors: Tensors by name.
+            d0: Width of the signal.
+        """
 
     @abstractmethod
     def views(self, settings: SampleSettings) -> int:

@@ -106,8 +106,8 @@ class GeneralGraphs(Kind):
     ) -> GraphPreparation:
         return GraphPreparation.fit(settings, examples, progress=progress, transient=transient)
 
-    def restore(self, settings: SampleSettings, tensors: Mapping[str, Tensor]) -> GraphPreparation:
-        return GraphPreparation.restore(settings, tensors)
+    def restore(self, settings: SampleSettings, tensors: Mapping[str, Tensor], d0: int) -> GraphPreparation:
+        return GraphPreparation.restore(settings, tensors, d0)
 
     def views(self, settings: SampleSettings) -> int:
         return settings.sparsifications

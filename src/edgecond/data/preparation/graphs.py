@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from edgecond.data.budget import MOST_LABELS
 from edgecond.data.graphs import GraphExamples, Graphs
 from edgecond.data.labels import check_labelling
 from edgecond.data.preparation.base import no_progress, Progress, SampleSettings
@@ -56,9 +57,11 @@ class GraphPreparation:
         return GraphPreparation(settings, progress, vocabulary | units, transient)
 
     @staticmethod
-    def restore(settings: SampleSettings, tensors: Mapping[str, Tensor]) -> GraphPreparation:
+    def restore(settings: SampleSettings, tensors: Mapping[str, Tensor], d0: int) -> GraphPreparation:
         """Return the preparation of a model file. The first files do not hold the vocabulary of labels."""
         _check_tensors(tensors)
+        if len(tensors.get(VALUES[0], ())) > d0:
+            raise ValueError(f"{VALUES[0]} must have at most {d0} values, as wide as the signal is.")
         return GraphPreparation(
             settings, tensors={name: tensors[name] for name in (*UNITS, *VALUES) if name in tensors}
         )
@@ -143,6 +146,8 @@ def _check_tensors(tensors: Mapping[str, Tensor]) -> None:
         values = tensors.get(name, torch.arange(0))
         if values.dtype != torch.int64 or values.ndim != 1 or (values.diff() <= 0).any():
             raise ValueError(f"{name} must be whole numbers that ascend.")
+        if len(values) > MOST_LABELS:
+            raise ValueError(f"{name} must have at most {MOST_LABELS:,} values: found {len(values):,}.")
     for name in ATTRIBUTES:
         mean, scale = (tensors.get(f"{name}.{what}", torch.ones(0).double()) for what in ("mean", "scale"))
         if mean.dtype != torch.float64 or mean.ndim != 1 or mean.shape != scale.shape or not (scale > 0).all():

@@ -199,7 +199,9 @@ def _digest(arrays: Arrays) -> str:
 
 def _read(path: Path, graphs: Graphs, levels: int, copies: int) -> Arrays | None:
     """Map the arrays of a file into memory; return None if it is missing, damaged, or not one of these pyramids."""
-    with suppress(OSError, SafetensorError, ValueError), safe_open(path, "pt") as file:
+    if not path.is_file():
+        return None
+    with suppress(OSError, SafetensorError, TypeError, ValueError), safe_open(path, "pt") as file:
         # Torch tensors are mapped into memory; NumPy arrays would be read.
         arrays = {name: file.get_tensor(name).numpy() for name in file.keys()}  # noqa: SIM118 (not a dict)
         if (file.metadata() or {}).get("digest") == _digest(arrays) and _fits(arrays, graphs, levels, copies):

@@ -114,8 +114,7 @@ def walk(folder: Path, report: Callable[[str], None] | None = None) -> Iterator[
 def reading(path: Path) -> Iterator[None]:
     """Turn a failure to read a file into a `DataError` that names it; pipes and devices, which block, are refused."""
     try:
-        if path.exists() and not (path.is_file() or path.is_dir()):
-            raise DataError(f"{path} must be a file: it is a pipe or a device. Save its contents in a file.")
+        check_regular(path)
         yield
     except DataError:
         raise
@@ -125,6 +124,12 @@ def reading(path: Path) -> Iterator[None]:
         raise _damaged(path, str(error).split("\n")[0]) from error
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or error}.") from error
+
+
+def check_regular(path: Path) -> None:
+    """Raise a `DataError` for a pipe or a device, from which a read may wait forever."""
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise DataError(f"{path} must be a file: it is a pipe or a device. Save its contents in a file.")
 
 
 def _damaged(path: Path, reason: str) -> DataError:

@@ -11,6 +11,7 @@ from typing import Annotated, Any, TYPE_CHECKING, TypeVar
 import typer
 
 from edgecond.cli.console import confusion_table, echo, progress, until_asked_to_stop, users_errors
+from edgecond.data import MAX_SEED
 from edgecond.data.processes import end_with_parent
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ Settings = Annotated[
     list[str] | None, typer.Option("--set", help="Another setting, as train.learning_rate=0.05; may be repeated.")
 ]
 Moved = Annotated[Path | None, typer.Option("--data", help="Where your data are now, if they were moved.")]
-MAX_SEED = 2**32 - 1  # as `edgecond.runs.source` has it, which is imported only when a verb runs
 Seeds = Annotated[list[int] | None, typer.Option(min=0, max=MAX_SEED, help="Random seed; may be repeated.")]
 Jobs = Annotated[int, typer.Option(min=1, help="Number of folds to run in parallel, one thread each.")]
 Epochs = Annotated[int | None, typer.Option(min=1, help="Number of epochs instead of the paper's.")]

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from edgecond.cli._app import verb
-from edgecond.cli.console import echo, print_table
+from edgecond.cli.console import echo, print_table, users_errors
 from edgecond.cli.running import Results
 
 
@@ -23,10 +23,11 @@ def table(
     """
     from edgecond.paper.tables import entries, tables
 
-    if named := {"gains": _gains, "fair": _fair_protocol, "experiments": _experiments}.get(number):
-        named(results)
-        return
-    found = entries(int(number), results) if number.isdecimal() else []
+    with users_errors():
+        if named := {"gains": _gains, "fair": _fair_protocol, "experiments": _experiments}.get(number):
+            named(results)
+            return
+        found = entries(int(number), results) if number in map(str, tables()) else []
     if not found:
         known = f"{', '.join(map(str, tables()))}, gains, fair and experiments"
         echo(f"a table must be one of {known}: got {number}.", err=True)

@@ -9,7 +9,8 @@ import typer
 
 from edgecond.cli._app import verb
 from edgecond.cli.console import echo, users_errors
-from edgecond.cli.running import MAX_SEED, print_evaluation, Settings, watched
+from edgecond.cli.running import print_evaluation, Settings, watched
+from edgecond.data import MAX_SEED
 
 
 @verb()
@@ -80,20 +81,26 @@ def train(
     source, known = None, {*names(), *recipes()}  # these names are no paths, whatever the directory holds
     with users_errors():
         changes = parse_settings(settings or [])
+        read_options = ReadOptions(
+            smiles,
+            tuple(target or ()),
+            group,
+            vertices,
+            meshes,
+            parse_columns(columns) if columns else {},
+            up,
+            numbers,
+        )
         if data in known:
+            given = [*read_options.given(), *["folds"] * (folds != Split.folds), *["scaffold"] * scaffold]
+            if given:
+                raise RecipeError(
+                    f"--{given[0]} is an option for your own data: {data} has targets and folds of its own. "
+                    "Leave it out."
+                )
             recipe = with_settings(with_epochs(find(data if "/" in data else f"{data}/ecc"), epochs), changes)
             name, notes = data, training_notes(recipe)
         elif Path(data).exists():
-            read_options = ReadOptions(
-                smiles,
-                tuple(target or ()),
-                group,
-                vertices,
-                meshes,
-                parse_columns(columns) if columns else {},
-                up,
-                numbers,
-            )
             source = Source(Path(data), read_options, Split(folds, fold, seed, scaffold))
             dataset = source.read(epochs=epochs, settings=changes)
             recipe, name, options["parts"] = dataset.recipe, dataset.recipe.name, (dataset.train, dataset.test)

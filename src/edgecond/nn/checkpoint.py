@@ -11,7 +11,7 @@ from safetensors.torch import save
 from torch import Tensor
 
 from edgecond.errors import CheckpointError
-from edgecond.files import write_atomic
+from edgecond.files import check_regular, write_atomic
 
 KEY = "edgecond"
 VERSION = 1
@@ -34,6 +34,7 @@ def save_checkpoint(path: Path, tensors: dict[str, Tensor], about: dict[str, Any
 def load_checkpoint(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """Read the tensors and the metadata of a checkpoint; a newer format is refused before its tensors are read."""
     try:
+        check_regular(path)
         with safe_open(path, "pt") as file:
             if KEY not in (metadata := file.metadata() or {}):
                 raise CheckpointError(

@@ -145,7 +145,7 @@ class Training:
 def check_finite(tensors: Mapping[str, Tensor]) -> None:
     """Check that all numbers of a file are finite."""
     for name, tensor in tensors.items():
-        if tensor.is_floating_point() and not tensor.isfinite().all():
+        if tensor.is_floating_point() and not tensor.float().isfinite().all():  # some types have no test of their own
             raise ValueError(
                 f"its numbers must be finite, and those of {name} are not all: the training diverged. "
                 "Train again with a lower learning rate."

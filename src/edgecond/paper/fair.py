@@ -6,13 +6,13 @@ accuracy there is trained again on all training graphs and tested once. The pape
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
 
+from edgecond.paper.records import read_records, reproduce
 from edgecond.runs.recipe import find, Recipe
 
 FOLDS = 10
@@ -56,8 +56,6 @@ def assess(
         report: Called with a line for each network that was validated.
         options: Options of `records.reproduce`. The record is that of the row `fair/DATASET/selected`.
     """
-    from edgecond.paper.records import reproduce
-
     found = {}
     for row in ROWS[dataset]:
         record = reproduce(candidate(dataset, row, "fair-selection"), fold, seed, **options)
@@ -104,11 +102,10 @@ def assessments(results: Path) -> list[Assessment]:
     """Return the assessment of each data set, from the records."""
     found = []
     for dataset in QUOTED:
-        paths = sorted((results / "fair" / dataset / "selected").glob("fold*.json"))
-        records = [json.loads(path.read_text("utf-8")) for path in paths]
+        records = read_records(results / "fair" / dataset / "selected", METRIC)
         folds = [
-            mean(record["metrics"][METRIC] for record in records if record["fold"] == fold)
-            for fold in sorted({record["fold"] for record in records})
+            mean(record.metrics[METRIC] for record in records if record.fold == fold)
+            for fold in sorted({record.fold for record in records})
         ]
-        found.append(Assessment(dataset, tuple(folds), tuple(record["selected"] for record in records)))
+        found.append(Assessment(dataset, tuple(folds), tuple(record.selected for record in records)))
     return found

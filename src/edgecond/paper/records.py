@@ -10,10 +10,12 @@ from typing import Any
 
 import torch
 
-from edgecond.files import write_atomic
+from edgecond.errors import DataError, listed
+from edgecond.files import reading, write_atomic
 from edgecond.nn import kernels, parallel
+from edgecond.runs.blocks import Record
 from edgecond.runs.model import versions
-from edgecond.runs.recipe import Recipe
+from edgecond.runs.recipe import first_error, Recipe
 from edgecond.runs.run import train
 
 
@@ -63,3 +65,20 @@ def reproduce(
     }
     write_atomic(results / f"{name}.json", (json.dumps(record, indent=1, ensure_ascii=False) + "\n").encode())
     return record
+
+
+def read_records(folder: Path, *metrics: str) -> list[Record]:
+    """Read the records of a row, each of which must have these metrics."""
+    records = []
+    for path in sorted(folder.glob("fold*.json")):
+        try:
+            with reading(path):
+                text = path.read_bytes()
+            records.append(Record.model_validate(json.loads(text)))
+        except (ValueError, RecursionError) as error:
+            if isinstance(error, DataError):
+                raise
+            raise DataError(f"{path} must be a record of `edgecond reproduce`: {first_error(error)}") from error
+        if missing := [metric for metric in metrics if metric not in records[-1].metrics]:
+            raise DataError(f"{path} must have the metric {missing[0]}: it has {listed(list(records[-1].metrics))}.")
+    return records

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from math import sqrt
 from pathlib import Path
 from statistics import mean, stdev
-from typing import Any
 from urllib.parse import unquote
 
+from edgecond.paper.records import read_records
 from edgecond.runs.recipe import Recipe, recipes
 
 
@@ -93,17 +92,18 @@ def entries(table: int, results: Path) -> list[Entry]:
     """Return all numbers of a table that a recipe reruns, in the order of the recipes."""
     found = []
     for recipe in recipes().values():
-        records = _records(results / recipe.name)
+        metrics = [metric for claim in recipe.paper if claim.table == table for metric in claim.metrics]
+        records = read_records(results / recipe.name, *metrics)
         for claim in recipe.paper:
             if claim.table != table:
                 continue
             for metric, value in claim.metrics.items():
                 folds = [
-                    mean(record["metrics"][metric] for record in records if record["fold"] == fold)
-                    for fold in sorted({record["fold"] for record in records})
+                    mean(record.metrics[metric] for record in records if record.fold == fold)
+                    for fold in sorted({record.fold for record in records})
                 ]
-                epochs = [record["epochs"] for record in records]
-                seeds = len({record["seed"] for record in records})
+                epochs = [record.epochs for record in records]
+                seeds = len({record.seed for record in records})
                 span = (min(epochs), max(epochs)) if epochs else None
                 found.append(Entry(claim.row, recipe, metric, value, tuple(folds), seeds, span))
     return found
@@ -137,16 +137,12 @@ def gains(results: Path) -> list[Comparison]:
 
 def _paired(plain: Path, changed: Path, metric: str) -> tuple[tuple[float, float], ...]:
     """Return the metrics of two rows in each fold, means over the seeds that both have."""
-    by_run = {(record["fold"], record["seed"]): record["metrics"][metric] for record in _records(plain)}
+    by_run = {(record.fold, record.seed): record.metrics[metric] for record in read_records(plain, metric)}
     pairs: dict[int, list[tuple[float, float]]] = {}
-    for record in _records(changed):
-        if (run := (record["fold"], record["seed"])) in by_run:
-            pairs.setdefault(run[0], []).append((by_run[run], record["metrics"][metric]))
+    for record in read_records(changed, metric):
+        if (run := (record.fold, record.seed)) in by_run:
+            pairs.setdefault(run[0], []).append((by_run[run], record.metrics[metric]))
     return tuple((mean(a for a, _ in each), mean(b for _, b in each)) for _, each in sorted(pairs.items()))
-
-
-def _records(folder: Path) -> list[dict[str, Any]]:
-    return [json.loads(path.read_text("utf-8")) for path in sorted(folder.glob("fold*.json"))]
 
 
 def tables() -> list[int]:

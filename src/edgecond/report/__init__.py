@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from edgecond.data import datasets
 from edgecond.data.kinds import LabelledExamples
-from edgecond.files import atomic_file
+from edgecond.files import atomic_file, check_regular
 from edgecond.report.contents import Contents
 from edgecond.report.page import plotly_script, ReportError
 from edgecond.runs.blocks import read_history
@@ -48,6 +48,7 @@ def history(run: Path) -> list[dict[str, float]]:
     """Return the metrics of each epoch, from the log of a run."""
     path = run / LOG
     try:
+        check_regular(path)
         epochs = read_history([json.loads(line) for line in path.read_text("utf-8").splitlines()])
     except (FileNotFoundError, NotADirectoryError):
         raise ReportError(

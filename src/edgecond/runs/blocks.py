@@ -51,6 +51,17 @@ class Checkpoint(Block):
     position: Position
 
 
+class Record(Block):
+    """What tables use of the record of a rerun; it has more."""
+
+    model_config = ConfigDict(frozen=True, strict=True, extra="allow", allow_inf_nan=False)
+    fold: NonNegativeInt
+    seed: NonNegativeInt
+    epochs: PositiveInt
+    metrics: dict[str, float]
+    selected: str = ""
+
+
 class Parameters(Block):
     """The parameters of an estimator, as JSON; those that are not given are not in the file."""
 

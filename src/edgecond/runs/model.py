@@ -155,6 +155,8 @@ class Model:
             examples: The examples, with or without targets.
             views: Number of views; that of the recipe by default.
         """
+        if not len(examples):
+            raise DataError(f"{self.recipe.name} must be given at least one example: there is none.")
         count = self.kind.views(sample_settings(self.recipe)) if views is None else views
         outputs = []
         for view in range(count):
@@ -268,7 +270,7 @@ def _restored(tensors: dict[str, Tensor], content: Any) -> Model:
     check_finite(tensors)
     weights = {name.removeprefix("network."): t for name, t in tensors.items() if name.startswith("network.")}
     network = _with_weights(recipe, about.widths, weights)
-    preparation = kind.restore(sample_settings(recipe), tensors)
+    preparation = kind.restore(sample_settings(recipe), tensors, about.widths[0])
     if surplus := [name for name in tensors if not name.startswith("network.") and name not in preparation.tensors]:
         raise ValueError(f"it has the tensor {surplus[0][:60]!r}, which nothing uses.")
     rest = about.model_dump(exclude={"recipe", "classes", "widths", "objective"})

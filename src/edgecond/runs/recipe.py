@@ -24,6 +24,7 @@ from edgecond.errors import did_you_mean, RecipeError
 from edgecond.notation import Architecture
 from edgecond.runs.train import Train
 
+_LONGEST = 1000  # characters of an error: what is wrong in a file may have any length
 _FORMER_TASKS = {
     "classes": "classification",
     "answers": "multilabel",
@@ -287,7 +288,12 @@ def _dotted(table: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, dict
 
 
 def first_error(error: Exception) -> str:
-    """Return the first of several errors as a sentence."""
+    """Return the first of several errors as a sentence, which is cut where what was found is long."""
+    message = _first_error(error)
+    return message if len(message) <= _LONGEST else f"{message[:_LONGEST]}..."
+
+
+def _first_error(error: Exception) -> str:
     if isinstance(error, ValidationError):
         detail = error.errors()[0]
         parts = (".".join(map(str, detail["loc"])), detail["msg"].removeprefix("Value error, "))

@@ -19,7 +19,7 @@ from edgecond.data.kinds import LabelledExamples
 from edgecond.data.preparation import no_progress, Progress
 from edgecond.data.processes import end_with_parent
 from edgecond.data.samples import Batches
-from edgecond.errors import CheckpointError, EdgecondError
+from edgecond.errors import CheckpointError, EdgecondError, listed
 from edgecond.files import write_atomic
 from edgecond.graph import Sample
 from edgecond.nn import parallel
@@ -305,4 +305,4 @@ def _difference(one: dict[str, Any], other: dict[str, Any]) -> str:
     names = [name for name in sorted(one.keys() | other.keys()) if one.get(name) != other.get(name)]
     if names == ["recipe"] and "recipe" in one:
         return f"the recipe's {_difference(one['recipe'], other['recipe'])}"
-    return ", ".join(names)
+    return listed(names)

@@ -8,16 +8,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from edgecond.data import MAX_SEED
 from edgecond.data.kinds import kind_of_path, LabelledExamples, ReadOptions, Split
 from edgecond.errors import DataError
-from edgecond.files import write_atomic
+from edgecond.files import reading, write_atomic
 from edgecond.runs.model import kind_for, Model, shown
 from edgecond.runs.recipe import Recipe
 from edgecond.runs.user_data import Dataset, read_split
 
 FILE = "data.json"
-MAX_SEED = 2**32 - 1
-"""Largest random seed, which NumPy and scikit-learn set."""
 _TYPES: dict[str, type | tuple[type, ...]] = {
     "path": str,
     "smiles": (str, type(None)),
@@ -72,8 +71,9 @@ class Source:
         """Read the file of a run's directory."""
         file = run / FILE
         try:
-            content = json.loads(file.read_text("utf-8"))
-        except (OSError, ValueError, RecursionError):
+            with reading(file):
+                content = json.loads(file.read_text("utf-8"))
+        except (ValueError, RecursionError):
             content = None
         if not isinstance(content, dict) or content.keys() - _TYPES.keys() or "path" not in content:
             raise DataError(
@@ -85,9 +85,9 @@ class Source:
             truth = isinstance(value, bool) and _TYPES[name] is int  # Python takes a truth value for a number
             hollow = name == "path" and "\0" in str(value)  # no path has a zero byte
             if not isinstance(value, _TYPES[name]) or truth or hollow or not all(isinstance(t, str) for t in texts):
-                raise DataError(f"{file} must have {name} as `edgecond train` wrote it: got {value!r}.")
+                raise DataError(f"{file} must have {name} as `edgecond train` wrote it: got {str(value)[:60]}.")
         if not 0 <= content.get("seed", 0) <= MAX_SEED:
-            raise DataError(f"{file} must have a seed from 0 to {MAX_SEED}: got {content['seed']}.")
+            raise DataError(f"{file} must have a seed from 0 to {MAX_SEED}: got {str(content['seed'])[:60]}.")
         split = {name: content[name] for name in ("folds", "fold", "seed", "scaffold") if name in content}
         options = {
             name: content[name]

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from edgecond.cli import app
-from edgecond.paper import records
+from edgecond.paper import fair
 from edgecond.paper.fair import assess, assessments, candidate, FOLDS, METRIC, QUOTED, ROWS
 from edgecond.runs.recipe import Recipe
 
@@ -27,14 +27,15 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Recipe, dict[str, Any]]
         row = recipe.name.split("/")[-1]
         return {"metrics": {METRIC: VALIDATION.get(row, 0.1)}, "fold": fold, **options.get("about", {})}
 
-    monkeypatch.setattr(records, "reproduce", reproduce)
+    monkeypatch.setattr(fair, "reproduce", reproduce)
     return found
 
 
 def write(results: Path, dataset: str, fold: int, accuracy: float, selected: str) -> None:
     path = results / "fair" / dataset / "selected" / f"fold{fold}-seed0.json"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({"fold": fold, "seed": 0, "metrics": {METRIC: accuracy}, "selected": selected}))
+    record = {"fold": fold, "seed": 0, "epochs": 50, "metrics": {METRIC: accuracy}, "selected": selected}
+    path.write_text(json.dumps(record))
 
 
 def test_only_the_best_network_on_the_validation_set_is_tested(asked: list):

@@ -32,12 +32,18 @@ def echo(text: object, err: bool = False) -> None:
 
 @contextmanager
 def users_errors() -> Iterator[None]:
-    """Print an error of edgecond as a sentence without a traceback, and exit with status 2."""
+    """Print an error of edgecond, or of a path, as a sentence without a traceback, and exit with status 2."""
     try:
         yield
     except EdgecondError as error:
         echo(error, err=True)
-        raise typer.Exit(2) from None
+    except OSError as error:
+        if error.filename is None:  # of standard output, which is full or closed
+            raise
+        echo(f"{str(error.filename)[:200]} cannot be used: {error.strerror}. Name another path.", err=True)
+    else:
+        return
+    raise typer.Exit(2) from None
 
 
 @contextmanager

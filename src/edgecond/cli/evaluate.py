@@ -17,7 +17,8 @@ def evaluate(
     model: Annotated[Path, typer.Argument(help="A model file, or the directory of a run.")],
     fold: Annotated[int | None, typer.Option(min=0, help="The fold to test on instead of the run's.")] = None,
     views: Annotated[
-        int | None, typer.Option(min=1, help="Number of views that vote: orientations, or sparsifications of a graph.")
+        int | None,
+        typer.Option(min=1, max=1000, help="Number of views that vote: orientations, or sparsifications of a graph."),
     ] = None,
     moved: Moved = None,
 ) -> None:

@@ -34,6 +34,7 @@ def predict(
         int | None,
         typer.Option(
             min=1,
+            max=1000,
             help="Number of views whose outputs are averaged: orientations of a cloud, 1 by default, or "
             "sparsifications of a graph, all by default.",
         ),

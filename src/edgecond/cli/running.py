@@ -30,7 +30,7 @@ Moved = Annotated[Path | None, typer.Option("--data", help="Where your data are 
 Seeds = Annotated[list[int] | None, typer.Option(min=0, max=MAX_SEED, help="Random seed; may be repeated.")]
 Jobs = Annotated[int, typer.Option(min=1, help="Number of folds to run in parallel, one thread each.")]
 Epochs = Annotated[int | None, typer.Option(min=1, help="Number of epochs instead of the paper's.")]
-Workers = Annotated[int, typer.Option(min=0, help="Number of processes that build batches ahead.")]
+Workers = Annotated[int, typer.Option(min=0, max=256, help="Number of processes that build batches ahead.")]
 Resume = Annotated[bool, typer.Option("--resume/--restart", help="Resume a run that was stopped, or start again.")]
 Runs = Annotated[Path, typer.Option(help="Directory of checkpoints.")]
 Results = Annotated[Path, typer.Option(help="Directory of records.")]

@@ -9,7 +9,7 @@ import typer
 
 from edgecond.cli._app import verb
 from edgecond.cli.console import echo, users_errors
-from edgecond.cli.running import print_evaluation, Settings, watched
+from edgecond.cli.running import print_evaluation, Settings, watched, Workers
 from edgecond.data import MAX_SEED
 
 
@@ -50,7 +50,7 @@ def train(
     settings: Settings = None,
     fold: Annotated[int, typer.Option(min=0, help="The fold to test on; the others are the training set.")] = 0,
     seed: Annotated[int, typer.Option(min=0, max=MAX_SEED, help="Random seed.")] = 0,
-    workers: Annotated[int, typer.Option(min=0, help="Number of processes that build batches ahead.")] = 0,
+    workers: Workers = 0,
     restart: Annotated[
         bool, typer.Option("--restart", help="Start from the beginning, whatever the directory holds.")
     ] = False,
@@ -117,6 +117,7 @@ def train(
         trained = watched(name, run.train, recipe, fold, seed, directory=directory, **options)
         if parallel.rank() == 0:
             if source is not None:
-                source.save(directory)
+                with users_errors():
+                    source.save(directory)
             print_evaluation(trained.model, trained.test)
             echo(f"The model is in {directory}; `edgecond report {directory}` writes a page about it.")

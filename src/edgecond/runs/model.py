@@ -30,6 +30,8 @@ from edgecond.runs.recipe import Augment, first_error, Recipe
 
 FILE = "model.safetensors"
 SHOWN = 10  # classes in a message
+MOST_WEIGHTS = 2**28
+"""Weights of a network to train: a gibibyte, and as much again for gradients and for momentum."""
 Widths = tuple[int, tuple[int, ...]]  # of the input signal, and of the labels at each level
 
 
@@ -120,6 +122,12 @@ class Model:
         except ValueError as error:
             raise RecipeError(f"the settings of {recipe.name} do not fit together: {error}") from error
         widths = _widths(preparation.view(examples, 0, 1).sample([0], 0))
+        numbers = sum(parameter.numel() for parameter in _outline(recipe, widths).parameters())
+        if numbers > MOST_WEIGHTS:
+            raise RecipeError(
+                f"a network must have at most {MOST_WEIGHTS:,} weights: {recipe.network} with hidden layers of "
+                f"{list(recipe.hidden)} has {numbers:,}. Choose smaller widths."
+            )
         with seeded(seed, torch.device("cpu")):
             network = _network(recipe, widths)
         about = {"seed": seed, "data": examples.digest, **preparation.about}
@@ -287,14 +295,19 @@ def _with_weights(recipe: Recipe, widths: Widths, weights: dict[str, Tensor]) ->
             f"the network has {len(recipe.network)} layers, and {needed} with weights: the file has {len(weights)} "
             "tensors of weights."
         )
-    try:
-        with torch.device("meta"):
-            network = _network(recipe, widths)
-    except (TypeError, RuntimeError):  # sizes beyond 64 bits
-        raise ValueError("the network is larger than any file can hold.") from None
+    network = _outline(recipe, widths)
     check_weights(network, weights)
     network.load_state_dict(weights, assign=True)
     return network
+
+
+def _outline(recipe: Recipe, widths: Widths) -> Network:
+    """Return the network of a recipe, for whose weights no memory is allocated."""
+    try:
+        with torch.device("meta"):
+            return _network(recipe, widths)
+    except (TypeError, RuntimeError):  # sizes beyond 64 bits
+        raise RecipeError("the network is larger than any file can hold. Choose smaller widths.") from None
 
 
 def _widths(sample: Sample) -> Widths:

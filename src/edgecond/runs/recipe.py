@@ -261,7 +261,7 @@ def parse_settings(changes: Sequence[str]) -> dict[str, Any]:
             raise RecipeError(f"a setting must be NAME=VALUE, as train.learning_rate=0.05: got {change!r}.")
         try:
             settings[name.strip()] = tomllib.loads(f"value = {value}")["value"]
-        except tomllib.TOMLDecodeError:
+        except (tomllib.TOMLDecodeError, RecursionError):
             settings[name.strip()] = value.strip()
     return settings
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, diags_array, eye_array
 
-from edgecond.data.pyramid.kron import components, laplacian
-from edgecond.data.pyramid.kron.matrices import edges, entries, pieces, symmetric
+from edgecond.data.pyramid.kron import components, laplacian, matrices
+from edgecond.data.pyramid.kron.matrices import edges, entries, envelope, factor, pieces, symmetric
+from edgecond.errors import DataError
 from tests.data.pyramid.kron.zoo import cycle, graphs, path, side_by_side, sparse_above, star
 
 
@@ -63,3 +64,35 @@ def test_explicit_zeros_of_a_sparse_matrix_are_not_edges(weights):
     stored.data -= 1
 
     assert [array.tolist() for array in entries(stored)] == [array.tolist() for array in entries(weights)]
+
+
+# Memory
+
+
+def chain(n: int) -> csr_array:
+    return csr_array(diags_array([np.ones(n - 1), np.ones(n), np.ones(n - 1)], offsets=[-1, 0, 1]))
+
+
+def test_the_envelope_of_a_path_has_two_entries_per_row_in_any_order():
+    """Each row but the first begins one before the diagonal, in the order of Cuthill and McKee."""
+    order = np.random.default_rng(0).permutation(1000)
+
+    assert envelope(chain(1000)) == envelope(csr_array(chain(1000)[order][:, order])) == 1999
+
+
+def test_the_factor_of_a_matrix_whose_envelope_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch):
+    """But for leaves, which add no entries: a star has n^2 / 2 entries in its envelope, and 2n in its factor."""
+    n = 100
+    spokes = np.arange(1, n)
+    hub = csr_array((np.ones(2 * n - 2), (np.append(0 * spokes, spokes), np.append(spokes, 0 * spokes))), shape=(n, n))
+    full = csr_array(np.ones((n, n)) + n * np.eye(n))
+    monkeypatch.setattr(matrices, "MOST_ENTRIES", n**2 // 4)
+
+    assert factor(csr_array(hub + n * eye_array(n))).L.nnz == 2 * n - 1
+    with pytest.raises(DataError, match=r"sparse enough to be coarsened.*100 of its vertices need up to 5,050"):
+        factor(full)
+
+
+def test_a_dense_matrix_beyond_the_budget_is_refused_before_it_is_allocated():
+    with pytest.raises(DataError, match="3,000 of its vertices need up to 9,000,000"):
+        symmetric(3000, *np.triu_indices(3000, 1)[::-1], np.ones(3000 * 2999 // 2))

@@ -24,6 +24,7 @@ Progress = Callable[[int, int | None], None]
 """Called with the number of bytes received (or of meshes sampled) and the total, where it is known."""
 
 AGAIN = " Remove it and fetch it again."
+_SHOWN = 300  # characters of another library's message
 _SUFFIX = ".edgecond"
 
 
@@ -121,7 +122,7 @@ def reading(path: Path) -> Iterator[None]:
     except (gzip.BadGzipFile, zlib.error, tarfile.TarError, zipfile.BadZipFile, EOFError, RuntimeError) as error:
         raise _damaged(path, str(error)) from error
     except (ValueError, KeyError, MemoryError) as error:  # NumPy raises these for an array it cannot accept
-        raise _damaged(path, str(error).split("\n")[0]) from error
+        raise _damaged(path, str(error)) from error
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or error}.") from error
 
@@ -133,7 +134,7 @@ def check_regular(path: Path) -> None:
 
 
 def _damaged(path: Path, reason: str) -> DataError:
-    reason = reason.strip().rstrip(".")
+    reason = reason.split("\n")[0].strip().rstrip(".")[:_SHOWN]  # some libraries quote the file
     return DataError(f"{path} is damaged or cut short ({reason}).{AGAIN}")
 
 

@@ -41,3 +41,15 @@ def test_an_unknown_table_is_an_error(number: str):
     assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
     assert "1, 2, 4, 5, 6, 7, 8, 9, gains, fair and experiments" in result.stderr
     assert f"got {number}." in result.stderr
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '{"fold": 0, "seed": 0, "epochs": 1, "metrics": {}}'])
+@pytest.mark.parametrize("table", ["1", "gains"])
+def test_a_damaged_record_is_named(tmp_path: Path, table: str, content: str):
+    (tmp_path / "results/sydney/ecc").mkdir(parents=True)
+    (tmp_path / "results/sydney/ecc/fold0-seed0.json").write_text(content)
+
+    result = run(app, ["table", table])
+
+    assert result.exit_code == 2
+    assert "sydney/ecc/fold0-seed0.json must be a record of `edgecond reproduce`" in result.stderr

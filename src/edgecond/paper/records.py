@@ -80,5 +80,8 @@ def read_records(folder: Path, *metrics: str) -> list[Record]:
                 raise
             raise DataError(f"{path} must be a record of `edgecond reproduce`: {first_error(error)}") from error
         if missing := [metric for metric in metrics if metric not in records[-1].metrics]:
-            raise DataError(f"{path} must have the metric {missing[0]}: it has {listed(list(records[-1].metrics))}.")
+            raise DataError(
+                f"{path} must be a record of `edgecond reproduce` with the metric {missing[0]}: "
+                f"it has {listed(list(records[-1].metrics)) or 'none'}."
+            )
     return records

@@ -1,4 +1,4 @@
-"""The blocks of JSON in checkpoints, logs and the files of estimators, validated before anything is made of them."""
+"""The blocks of JSON in checkpoints, logs, records and files of estimators, validated before they are used."""
 
 from __future__ import annotations
 

@@ -119,14 +119,23 @@ def duplicates_across_split(classes: int = 10) -> list[str]:
     known = CLASSES10 if classes == 10 else CLASSES
     path = locate(f"modelnet{classes}", "modelnet40-duplicate-meshes.json", "modelnet")
     with reading(path):
-        groups = [[entry.split("/") for entry in group] for group in json.loads(path.read_bytes())["groups"]]
-        groups = [[(kind, split, name) for kind, split, name in group if kind in known] for group in groups]
+        content = json.loads(path.read_bytes())
+        if not isinstance(content, dict) or not _lists_of_texts(content.get("groups")):
+            raise ValueError("it must hold groups of shapes, each as class/split/name")
+        entries = [[entry.split("/") for entry in group] for group in content["groups"]]
+        groups = [[(kind, split, name) for kind, split, name in group if kind in known] for group in entries]
     return sorted(
         f"{kind}/{name}"
         for group in groups
         if any(split == "train" for _, split, _ in group)
         for kind, split, name in group
         if split == "test"
+    )
+
+
+def _lists_of_texts(value: object) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(group, list) and all(isinstance(entry, str) for entry in group) for group in value
     )
 
 

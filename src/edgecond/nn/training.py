@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -167,14 +168,18 @@ def check_weights(network: nn.Module, weights: Mapping[str, Tensor]) -> None:
             )
 
 
+_GENERATORS = threading.RLock()
+
+
 @contextmanager
 def seeded(seed: int, device: torch.device) -> Iterator[None]:
     """Seed torch's random numbers within a block, and restore the state of the generators after it.
 
-    On a CPU only the generator of the CPU is seeded: `torch.manual_seed` takes a millisecond there.
+    All threads share the generators, so that one thread at a time may be in such a block. On a CPU only the generator
+    of the CPU is seeded: `torch.manual_seed` takes a millisecond there.
     """
     on_cpu = device.type == "cpu"
-    with torch.random.fork_rng([] if on_cpu else None):
+    with _GENERATORS, torch.random.fork_rng([] if on_cpu else None):
         (torch.default_generator if on_cpu else torch).manual_seed(seed)
         yield
 

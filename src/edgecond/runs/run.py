@@ -74,6 +74,7 @@ class Ahead:
             sampler=positions,
             num_workers=self.workers,
             worker_init_fn=_begin_worker,
+            generator=torch.Generator(),  # the loader draws a seed for its workers, which use none
             **ahead,  # type: ignore[arg-type]
         )
         return iter(loader)

@@ -24,8 +24,10 @@ DENSE = 5800
 """Number of vertices up to which LAPACK is used, which takes 24 bytes for each pair of them: 0.8 GB."""
 PRECISE, COARSE = 1e-14, 1e-3
 """Tolerances of Lanczos iterations: for eigenvectors, and to check whether the next eigenvalue is much smaller."""
-OPTIONS = {"maxiter": 150} | ({"rng": 0} if "rng" in signature(eigsh).parameters else {})
-"""Options of Lanczos iterations; restarts use a fixed random seed where scipy supports it."""
+RESTARTS = {"rng": 0} if "rng" in signature(eigsh).parameters else {}
+"""Options of Lanczos iterations: restarts use a fixed random seed where scipy supports it."""
+OPTIONS = {"maxiter": 150} | RESTARTS
+"""The same, for those that may give up."""
 
 
 def split(weights: Weights) -> Bool[Array, " n"]:
@@ -131,7 +133,7 @@ def _inverse(matrix: csr_array) -> LinearOperator:
     r"""Return the operator $(\sigma - L)^{-1}$."""
     n = matrix.shape[0]
     start = np.random.default_rng(0).standard_normal(n)
-    sigma = (1 + COARSE) * eigsh(matrix, 1, which="LA", v0=start, tol=COARSE, return_eigenvectors=False)[0]
+    sigma = (1 + COARSE) * eigsh(matrix, 1, which="LA", v0=start, tol=COARSE, return_eigenvectors=False, **RESTARTS)[0]
     factored = factor(csr_array(sigma * eye_array(n) - matrix))
     return LinearOperator((n, n), factored.solve, matmat=factored.solve, dtype=float)
 
@@ -139,4 +141,4 @@ def _inverse(matrix: csr_array) -> LinearOperator:
 def _coarse(matrix: csr_array) -> Float[Array, "n 1"]:
     r"""Return a unit vector $u$ with $L u = \lambda u$ up to an error of `COARSE` $\lambda$."""
     start = np.random.default_rng(0).standard_normal(matrix.shape[0])
-    return eigsh(matrix, 1, which="LA", v0=start, tol=COARSE)[1]
+    return eigsh(matrix, 1, which="LA", v0=start, tol=COARSE, **RESTARTS)[1]

@@ -27,6 +27,10 @@ class CheckpointError(EdgecondError):
     """A model file or a checkpoint cannot be written or read."""
 
 
+class ReportedError(EdgecondError):
+    """Another process that runs the same command cannot go on, and reports why."""
+
+
 def did_you_mean(name: str, known: Iterable[str], *, cutoff: float = 0.5, list_known: bool = True) -> str:
     """Return a sentence, after a space, that suggests known names similar to an unknown one.
 

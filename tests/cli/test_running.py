@@ -53,3 +53,25 @@ def test_a_fold_that_fails_stops_the_others_and_gives_the_status(tmp_path: Path,
 
     assert status == 3
     assert (tmp_path / "folds").read_text().split() == ["--fold=0", "--fold=1"]
+
+
+def test_a_fold_that_is_killed_gives_the_status_of_a_shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """128 plus the number of the signal; POSIX leaves a byte for the status."""
+    program = tmp_path / "program"
+    program.write_text("#!/bin/sh\nkill -9 $$\n")
+    program.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(program))
+
+    assert running.in_parallel(["reproduce", "row"], [(0, 0), (1, 0)], 1) == 137
+
+
+def test_a_signal_that_ends_folds_while_they_start_gives_the_status_of_a_stop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """The fold has no handler yet, and the next one is not begun."""
+    program = tmp_path / "program"
+    program.write_text("#!/bin/sh\nkill -TERM $PPID\nsleep 60\n")
+    program.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(program))
+
+    assert running.in_parallel(["reproduce", "row"], [(0, 0), (1, 0)], 1) == 130

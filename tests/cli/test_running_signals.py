@@ -104,6 +104,20 @@ def test_a_terminal_that_is_closed_stops_a_run_which_is_saved(tmp_path: Path):
     assert load_checkpoint(tmp_path / "run" / "checkpoint.safetensors")[1]["position"]["epoch"] >= 1
 
 
+def test_a_signal_to_all_processes_saves_a_run_whose_batches_are_built_by_workers(tmp_path: Path):
+    """A scheduler sends SIGTERM to all; a worker of torch that does not ignore it would take the run with it."""
+    command = ["-m", "edgecond", "train", "synthetic", "--epochs", "500", "--workers", "2", "--out", "run"]
+    with started([*command, "--set", "train.drops=[]"], tmp_path) as process:
+        while not (tmp_path / "run" / "log.jsonl").exists() or not (tmp_path / "run" / "log.jsonl").read_text():
+            assert process.poll() is None
+            time.sleep(0.02)
+        os.killpg(process.pid, signal.SIGTERM)
+        output, errors = process.communicate(timeout=60)
+
+    assert (process.returncode, errors) == (130, "")
+    assert "saved in run" in output
+
+
 def test_a_run_under_nohup_goes_on_when_the_terminal_is_closed(tmp_path: Path):
     """nohup(1) ignores SIGHUP before the command starts."""
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)

@@ -334,6 +334,11 @@ def triangle(size: float) -> bytes:
     return bytes(80) + struct.pack("<I", 1) + bytes(12) + corners.tobytes() + bytes(2)
 
 
+def needle() -> bytes:
+    """Return an STL file of a triangle that is 5,000 times as long as the longest edge that it may have."""
+    return triangle(0.01)[:-14] + np.array([100], "<f4").tobytes() + triangle(0.01)[-10:]
+
+
 def needles(count: int) -> bytes:
     """Return triangles that are long and thin: their sides are divided, and their areas are tiny."""
     corners = np.zeros((count, 3, 3), "<f4")
@@ -345,6 +350,7 @@ def needles(count: int) -> bytes:
 
 UNITS = [
     Crafted("kilometre.stl", "mesh", partial(triangle, 1000.0), "Its units look wrong"),
+    Crafted("needle.stl", "mesh", needle, "Its units look wrong"),
     Crafted("light-year.stl", "mesh", partial(triangle, 1e30), "Its units look wrong"),
     Crafted("nanometre.stl", "mesh", partial(triangle, 1e-9), EITHER),
     Crafted("point.stl", "mesh", partial(triangle, 0.0), EITHER),

@@ -1,4 +1,4 @@
-"""A process notices that its parent has ended, and signals that ask to stop are known."""
+"""Worker processes compute in order and end with their parent, and signals that ask to stop are known."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ import multiprocessing
 import os
 import select
 import signal
+import time
 
-from edgecond.data.processes import end_with_parent, ignore_stop_signals, stop_signals
+import pytest
+
+from edgecond.data.processes import end_with_parent, ignore_stop_signals, mapped, stop_signals
 
 fork = multiprocessing.get_context("fork")
 
@@ -50,3 +53,67 @@ def test_a_terminal_that_is_closed_asks_to_stop_unless_that_is_ignored():
         assert stop_signals() == [signal.SIGINT, signal.SIGTERM]
     finally:
         signal.signal(signal.SIGHUP, before)
+
+
+def late(number: int) -> int:
+    """Return the square, the later the smaller the number is."""
+    time.sleep(0.01 * (5 - number))
+    return number**2
+
+
+def test_results_come_in_the_order_of_the_items():
+    assert list(mapped(late, range(6), 3)) == [0, 1, 4, 9, 16, 25]
+    assert list(mapped(late, [], 3)) == []
+
+
+def fail(number: int) -> int:
+    if number == 2:
+        raise KeyError(number)
+    if number == 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number
+
+
+def test_an_exception_in_a_process_is_raised_here():
+    with pytest.raises(KeyError):
+        list(mapped(fail, range(3), 2))
+
+
+def test_a_process_that_is_killed_is_taken_for_a_lack_of_memory():
+    """The kernel kills with SIGKILL when memory is short."""
+    with pytest.raises(MemoryError):
+        list(mapped(fail, [0, 1, 3], 2))
+
+
+class Stopped(Exception):
+    pass
+
+
+@pytest.mark.parametrize("repeated", [1, 3])
+def test_a_signal_whose_handler_raises_ends_the_processes_at_any_moment(repeated: int):
+    """Also if it comes while they are started, and again while they are ended."""
+
+    def stop(*_: object) -> None:
+        raise Stopped
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        for delay in range(20):
+            killer = fork.Process(target=send, args=(os.getpid(), 0.002 * delay, repeated))
+            killer.start()
+            with pytest.raises(Stopped):
+                list(mapped(time.sleep, [60] * 4, 2))
+            while killer.is_alive():
+                try:
+                    killer.join()
+                except Stopped:
+                    continue
+            assert multiprocessing.active_children() == []
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def send(process: int, delay: float, times: int) -> None:
+    time.sleep(delay)
+    for _ in range(times):
+        os.kill(process, signal.SIGTERM)

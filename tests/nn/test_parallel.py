@@ -13,6 +13,7 @@ import torch
 
 from edgecond.nn.checkpoint import load_checkpoint
 from edgecond.nn.optimizers import OPTIMIZERS
+from edgecond.runs.lock import locked
 
 TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2"]
 ONE_THREAD = {**os.environ, "OMP_NUM_THREADS": "1"}
@@ -151,3 +152,22 @@ def test_processes_that_are_asked_to_stop_agree_on_the_step_and_resume_from_it(t
 
     lines = (tmp_path / "run" / "log.jsonl").read_text().splitlines()
     assert [json.loads(line)["epoch"] for line in lines] == list(range(1, epochs + 1))
+
+
+def test_one_process_alone_reports_that_the_directory_of_the_run_is_locked(tmp_path):
+    """torchrun prints a traceback of its own whenever a process fails."""
+    (tmp_path / "run").mkdir()
+    with locked(tmp_path / "run"):
+        done = subprocess.run(
+            [*TORCHRUN, "-m", "edgecond", "train", "synthetic", "--epochs", "1", "--out", "run"],
+            capture_output=True,
+            text=True,
+            env=ONE_THREAD,
+            cwd=tmp_path,
+            timeout=300,
+        )
+
+    assert done.returncode == 1
+    assert done.stderr.count("must be used by one training at a time") == 1
+    assert "edgecond/runs/run.py" not in done.stderr
+    assert "exitcode  : 2" in done.stderr

@@ -130,7 +130,7 @@ def test_a_model_of_graphs_is_trained_on_all_sparsifications_and_keeps_their_dig
 
 def test_a_graph_has_no_more_views_than_sparsifications(graphs):
     model, examples = graphs
-    with mentions("5 in nci1/ecc", "got 6", "fewer views", kind=DataError):
+    with mentions("nci1/ecc", "at most 5 views", "got 6", "fewer views", kind=DataError):
         model.outputs_per_view(examples, views=6)
 
 
@@ -158,3 +158,11 @@ def test_rows_unlike_those_of_the_training_set_are_errors(X, facts):
 
     with mentions(*facts):
         Model.new(find("synthetic/ecc"), train, 0).predict(X)
+
+
+def test_more_views_than_a_thousand_are_refused():
+    """A file may ask for any number of them."""
+    train, test = datasets.load("synthetic", train=6, test=6, points=50)
+
+    with mentions("synthetic/ecc has at most 1000 views of an example", "got 1001", "fewer", kind=DataError):
+        Model.new(find("synthetic/ecc"), train, 0).outputs(test, 1001)

@@ -25,6 +25,7 @@ from edgecond.cli import (
 )
 from edgecond.cli._app import app
 from edgecond.cli.console import echo
+from edgecond.cli.running import stop_with_parent
 
 __all__ = [
     "app",
@@ -55,6 +56,7 @@ def main() -> None:
     # run several times slower where other programs want the cores, and long enough to bridge the gaps of a training
     # step, as waking a thread takes longer than most of its operations.
     os.environ.setdefault("GOMP_SPINCOUNT", "10000")
+    stop_with_parent()  # first of all: importing torch takes seconds
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed by the caller
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 (open until the end)
@@ -64,6 +66,8 @@ def main() -> None:
             app()
         finally:
             sys.stdout.flush()
+    except KeyboardInterrupt:  # before a verb runs
+        sys.exit(130)
     except OSError as error:
         if error.filename is not None or error.errno not in _UNWRITABLE:
             raise

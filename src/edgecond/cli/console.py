@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from edgecond.data.processes import stop_signals
-from edgecond.errors import EdgecondError, printable
+from edgecond.errors import EdgecondError, printable, ReportedError
 
 if TYPE_CHECKING:
     from edgecond.nn.training import Step
@@ -36,7 +36,8 @@ def users_errors() -> Iterator[None]:
     try:
         yield
     except EdgecondError as error:
-        echo(error, err=True)
+        if not isinstance(error, ReportedError):
+            echo(error, err=True)
     except OSError as error:
         if error.filename is None:  # of standard output, which is full or closed
             raise

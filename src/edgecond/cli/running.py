@@ -53,13 +53,18 @@ def watched(name: str, work: Callable[..., T], *args: Any, **options: Any) -> T:
             nonlocal begun
             begun = True
 
+        def count(done: int, total: int) -> None:
+            if signals:  # the exception of `stop` is lost where Python ignores exceptions
+                stop(signals[0])
+            show_pyramids(done, total)
+
         def observe(step: Step, batches: int, epochs: int) -> bool:
             show_step(step, batches, epochs)
             return not signals
 
         try:
             with until_asked_to_stop(stop) as signals:
-                return work(*args, observe=observe, progress=show_pyramids, ready=begin, **options)
+                return work(*args, observe=observe, progress=count, ready=begin, **options)
         except Interrupted as stopped:
             echo(f"{name}: {stopped}")
             raise typer.Exit(130) from None
@@ -89,6 +94,12 @@ def load_test_set(run: Path, model: Model, moved: Path | None = None, fold: int 
     if recipe.dataset in datasets.names():
         return datasets.load(recipe.dataset, number, **recipe.options)[1]
     return read_test_set(run, model, moved=moved, fold=number)
+
+
+def stop_with_parent() -> None:
+    """Stop as a signal would, if this process runs a fold and the one that started it has ended."""
+    if parent := os.environ.get(_PARENT):
+        end_with_parent(int(parent), lambda: os.kill(os.getpid(), signal.SIGTERM))
 
 
 def run_folds(
@@ -121,8 +132,6 @@ def run_folds(
     from edgecond.nn import parallel
     from edgecond.nn.tasks import find
 
-    if parent := os.environ.get(_PARENT):
-        end_with_parent(int(parent), lambda: os.kill(os.getpid(), signal.SIGTERM))
     with parallel.processes():
         for fold, seed in wanted:
             name = f"{' '.join(command[1:])} fold {fold} seed {seed}"
@@ -164,8 +173,12 @@ def in_parallel(command: Sequence[str], wanted: Sequence[tuple[int, int]], jobs:
                 fold, seed = waiting.pop(0)
                 one = [sys.executable, "-m", "edgecond", *command, f"--fold={fold}", f"--seed={seed}"]
                 running.append(subprocess.Popen(one, env=environment))
+                if signals:  # which came while it was started
+                    running[-1].send_signal(signals[-1])
             time.sleep(0.1)
             ended = [process for process in running if process.poll() is not None]
             status = status or next((process.returncode for process in ended if process.returncode), 0)
             running = [process for process in running if process not in ended]
-    return status
+    if signals and (status or waiting):  # a fold that was still starting has ended by the signal
+        return 130
+    return status if status >= 0 else 128 - status  # as shells write the signal that ended a process

@@ -1,15 +1,23 @@
-"""Worker processes end with the process that started them, even if that one was killed."""
+"""Worker processes, which end with the process that started them, even if that one was killed."""
 
 from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any, TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
 
 PERIOD = 1.0
 """Seconds between two checks whether the parent still runs."""
+I = TypeVar("I")
+R = TypeVar("R")
 
 
 def end_with_parent(parent: int | None = None, end: Callable[[], object] = lambda: os._exit(1)) -> None:
@@ -42,3 +50,89 @@ def stop_signals() -> list[signal.Signals]:
     """
     kinds = [signal.SIGINT, signal.SIGTERM]
     return kinds if signal.getsignal(signal.SIGHUP) == signal.SIG_IGN else [*kinds, signal.SIGHUP]
+
+
+@contextmanager
+def signals_held() -> Iterator[None]:
+    """Hold the signals that ask to stop until the block has ended; a handler that raises would leave it half done."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, stop_signals())
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def mapped(
+    work: Callable[[I], R], items: Sequence[I], jobs: int, begin: Callable[[], object] = lambda: None
+) -> Generator[R, None, None]:
+    """Yield the results of a function for each item, in order, computed by several processes.
+
+    The processes end with this generator or with this process, whichever is first. An exception in one of them is
+    raised here, and a `MemoryError` if one of them was killed, for which a lack of memory is the usual reason.
+
+    Args:
+        work: The function, to be pickled where processes cannot be forked.
+        items: Its arguments.
+        jobs: Number of processes.
+        begin: Called first in each process.
+    """
+    from multiprocessing import get_context
+    from multiprocessing.connection import wait
+
+    # A forked process does not import the main script; a spawned one does, so the script must be importable.
+    context: Any = get_context("fork" if sys.platform == "linux" else None)
+    idle: list[Connection] = []
+    processes: list[Any] = []
+    try:
+        with signals_held():
+            for _ in range(min(jobs, len(items))):
+                ours, theirs = context.Pipe()
+                processes.append(context.Process(target=_serve, args=(work, begin, theirs, os.getpid()), daemon=True))
+                processes[-1].start()
+                theirs.close()
+                idle.append(ours)
+        busy: dict[Connection, int] = {}
+        results: dict[int, R] = {}
+        given = 0
+        for number in range(len(items)):
+            while number not in results:
+                while idle and given < len(items):
+                    busy[idle[-1]] = given
+                    idle.pop().send(items[given])
+                    given += 1
+                ready: list[Any] = wait(list(busy))
+                for connection in ready:
+                    results[busy.pop(connection)] = _received(connection)
+                    idle.append(connection)
+            yield results.pop(number)
+    finally:
+        with signals_held():
+            for process in processes:
+                process.kill()
+            for process in processes:
+                process.join()
+
+
+def _serve(work: Callable[[I], R], begin: Callable[[], object], connection: Connection, parent: int) -> None:
+    """Answer each item with whether it could be computed, and with its result or the exception."""
+    end_with_parent(parent)  # its number is given: it may have ended already
+    ignore_stop_signals()
+    begin()
+    with suppress(EOFError, ConnectionError):  # the other process has ended
+        while True:
+            item = connection.recv()
+            try:
+                answer: tuple[bool, Any] = True, work(item)
+            except Exception as error:
+                answer = False, error
+            connection.send(answer)
+
+
+def _received(connection: Connection) -> Any:
+    try:
+        done, result = connection.recv()
+    except (EOFError, ConnectionError):
+        raise MemoryError("a process that works for this one was killed.") from None
+    if not done:
+        raise result
+    return result

@@ -191,9 +191,8 @@ class EdgeCondEstimator(BaseEstimator):
         changes = {name: value for name, value in given.items() if value is not None} | dict(settings)
         recipe = with_settings(with_epochs(recipe, plain(self.epochs)), plain(changes))
         most = kind.most_views(sample_settings(recipe))
-        if self.views is not None and not (isinstance(self.views, Integral) and 1 <= self.views <= (most or np.inf)):
-            limit = "" if most is None else f" to {most}"
-            raise ValueError(f"views must be a whole number from 1{limit}: got {self.views!r}.")
+        if self.views is not None and not (isinstance(self.views, Integral) and 1 <= self.views <= most):
+            raise ValueError(f"views must be a whole number from 1 to {most}: got {self.views!r}.")
         return recipe
 
     def _outputs(self, X: Any) -> Outputs:

@@ -42,7 +42,8 @@ def load_checkpoint(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
                 )
             about = json.loads(metadata[KEY])
             _check_version(path, about)
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
+            # Copies, aligned as torch's own tensors: matrix products round differently elsewhere in memory.
+            tensors = {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118 (not a dict)
     except FileNotFoundError:
         raise CheckpointError(f"{path} must be a checkpoint: there is none.") from None
     except (OSError, SafetensorError, ValueError, RuntimeError) as error:  # RuntimeError: nested too deeply

@@ -166,12 +166,20 @@ class Model:
         if not len(examples):
             raise DataError(f"{self.recipe.name} must be given at least one example: there is none.")
         count = self.kind.views(sample_settings(self.recipe)) if views is None else views
+        self.check_views(count)
         outputs = []
         for view in range(count):
             source = self.preparation.view(examples, view, count)
             batches = Batches(source, self.recipe.train.batch_size, shuffle=False)
             outputs.append(evaluation.predict(self.network, map(self._checked, batches.epoch(0)), self.task)[0])
         return outputs
+
+    def check_views(self, views: int) -> None:
+        """Refuse more views of an example than there can be."""
+        if views > (most := self.kind.most_views(sample_settings(self.recipe))):
+            raise DataError(
+                f"{self.recipe.name} has at most {most} views of an example: got {views}. Ask for fewer views."
+            )
 
     def outputs(self, examples: Any, views: int | None = None) -> Outputs:
         """Return the mean outputs over views: a row per example, or per point or vertex of all examples."""

@@ -58,11 +58,8 @@ def predictions(
         progress: Called with the number of examples done and, where it is known, of all.
     """
     model, settings = model.transient(), sample_settings(model.recipe)
-    count, most = model.kind.views_to_predict(settings) if views is None else views, model.kind.most_views(settings)
-    if most is not None and count > most:
-        raise DataError(
-            f"{model.recipe.name} has at most {most} views of an example: got {count}. Ask for fewer views."
-        )
+    count = model.kind.views_to_predict(settings) if views is None else views
+    model.check_views(count)
     total: list[int] = []
     done, unreadable = 0, 0
 

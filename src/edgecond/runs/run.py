@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
+from contextlib import contextmanager, ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,9 +17,9 @@ from torch.utils.data import DataLoader, Dataset
 from edgecond.data import datasets
 from edgecond.data.kinds import LabelledExamples
 from edgecond.data.preparation import no_progress, Progress
-from edgecond.data.processes import end_with_parent
+from edgecond.data.processes import end_with_parent, ignore_stop_signals
 from edgecond.data.samples import Batches
-from edgecond.errors import CheckpointError, EdgecondError, listed
+from edgecond.errors import CheckpointError, EdgecondError, listed, ReportedError
 from edgecond.files import write_atomic
 from edgecond.graph import Sample
 from edgecond.nn import parallel
@@ -53,6 +53,7 @@ class _Positions(Dataset[Sample]):
 
 def _begin_worker(_: int) -> None:
     end_with_parent()  # torch's own check may wait forever for a killed parent to read a batch
+    ignore_stop_signals()  # a scheduler sends them to all processes, and the run is saved by the first
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,12 @@ class Ahead:
             generator=torch.Generator(),  # the loader draws a seed for its workers, which use none
             **ahead,  # type: ignore[arg-type]
         )
-        return iter(loader)
+        iterator: Any = iter(loader)
+        try:
+            yield from iterator
+        finally:
+            if self.workers:  # at once: an exception may keep the iterator, and Python waits for workers when it ends
+                iterator._shutdown_workers()
 
 
 @dataclass
@@ -253,7 +259,7 @@ def train(
         device: Device of the network; a GPU if there is one by default.
     """
     recipe = with_epochs(recipe, epochs)
-    with locked(directory) if directory is not None and parallel.rank() == 0 else nullcontext():
+    with _locked_by_first(directory):
         examples, test = parts or datasets.load(recipe.dataset, fold, **recipe.options)
         with parallel.first_alone():  # pyramids of graphs are computed once, and then read from the cache
             model = Model.new(recipe, examples, seed, progress, transient=directory is None)
@@ -274,6 +280,21 @@ def train(
         if directory is not None and parallel.rank() == 0:
             model.save(directory / FILE)
     return Trained(model, test, run.history, run.seconds)
+
+
+@contextmanager
+def _locked_by_first(directory: Path | None) -> Iterator[None]:
+    """Lock the directory of a run in process 0; if it cannot be locked, no process goes on."""
+    with ExitStack() as stack:
+        if directory is not None and parallel.rank() == 0:
+            try:
+                stack.enter_context(locked(directory))
+            except CheckpointError:
+                parallel.agreed(False)
+                raise
+        if not parallel.agreed(True):
+            raise ReportedError("process 0 cannot lock the directory of the run, and reports why.")
+        yield
 
 
 def _completed(held: dict[str, Any]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from edgecond.data.datasets import fetch
 from edgecond.data.datasets import load as load_now
 from edgecond.data.datasets.mnist import read_idx
 from edgecond.errors import DataError
-from tests.sentences import refused
+from tests.sentences import mentions, refused
 
 FILE = "mnist/train-images-idx3-ubyte.gz"
 IMAGES = np.array([[[0, 51], [255, 0], [0, 0]], [[0, 0], [0, 0], [0, 102]]], np.uint8)  # two of 3 rows and 2 columns
@@ -128,10 +128,17 @@ def test_an_idx_file_must_have_the_size_given_by_its_header(tmp_path: Path, data
     path = tmp_path / "a.gz"
     path.write_bytes(gzip.compress(data))
 
-    with refused(
-        f"{path} must hold 2 x 3 x 2 bytes after its header: found {length}. Remove it and fetch it again.", DataError
-    ):
+    expected = f"{path} must hold 2 x 3 x 2 bytes, at least one, after its header: found {length}."
+    with refused(f"{expected} Remove it and fetch it again.", DataError):
         read_idx(path)
+
+
+def test_an_idx_file_without_numbers_is_an_error(tmp_path: Path):
+    """NumPy multiplies the other sizes, whose product exceeds 64 bits."""
+    (tmp_path / "a").write_bytes(struct.pack(">HBB3I", 0, 8, 3, 2**32 - 1, 2**32 - 1, 0))
+
+    with mentions("4294967295 x 4294967295 x 0 bytes, at least one", kind=DataError):
+        read_idx(tmp_path / "a")
 
 
 @pytest.mark.parametrize("data", [b"", b"\0\0", b"\x93NUMPY", struct.pack(">HBBI", 0, 9, 1, 0)])

@@ -135,3 +135,10 @@ def test_what_is_written_is_read_back(tmp_path: Path):
     assert (points.names, points.signal.tolist()) == (("class", "probability"), [[3, 0.25], [0, 1]])
     assert b"\ncomment class 0 is car\n" in path.read_bytes()
     np.testing.assert_allclose(trimesh.load(path).vertices, points.positions)
+
+
+def test_faces_with_a_single_number_in_place_of_their_corners_are_an_error():
+    whole = ply("ascii", ply_faces("ascii", *SQUARE))
+
+    with mentions("the corners of each of its faces must be a list"):
+        read(whole.replace(b"property list uchar int vertex_indices", b"property int vertex_indices"))

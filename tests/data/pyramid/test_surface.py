@@ -91,6 +91,16 @@ def test_the_order_of_vertices_and_faces_does_not_matter(seed):
     assert triangles(one, one_faces) == triangles(other, other_faces)
 
 
+@pytest.mark.parametrize("length", [10, 100])
+def test_the_number_of_faces_of_a_needle_is_known_in_advance_but_for_a_factor(length):
+    """Two sides of each part are halved at a time, which makes three of it: 3^k for a length of 2^k."""
+    vertices, faces = np.array([[0, 0, 0], [length, 0, 0], [length, 0.01, 0]]), np.array([[0, 1, 2]])
+
+    count = len(split(vertices, vertices, faces, 1.0)[2])
+
+    assert count / 4 < pieces(vertices, faces, 1.0).sum() < count
+
+
 @pytest.mark.parametrize("shape", [BOX, SPHERE, TORUS])
 def test_the_number_of_faces_is_known_in_advance_but_for_a_factor(shape):
     """Halving leaves sides between a half and the whole of the longest, so a fourth of the largest area and less."""

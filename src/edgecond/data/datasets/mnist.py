@@ -107,8 +107,9 @@ def read_idx(path: Path) -> np.ndarray:
             raise DataError(f"{path} must be an IDX file of unsigned bytes in one to three dimensions: it is not.")
         shape = struct.unpack(f">{dimensions}I", file.read(4 * dimensions).ljust(4 * dimensions, b"\0"))
         values = bytearray(file.read())  # to the end, where gzip verifies its checksum
-    if len(values) != prod(shape):
+    if not values or len(values) != prod(shape):
         raise DataError(
-            f"{path} must hold {' x '.join(map(str, shape))} bytes after its header: found {len(values)}.{AGAIN}"
+            f"{path} must hold {' x '.join(map(str, shape))} bytes, at least one, after its header: "
+            f"found {len(values)}.{AGAIN}"
         )
     return np.frombuffer(values, np.uint8).reshape(shape)

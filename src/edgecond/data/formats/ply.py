@@ -55,6 +55,8 @@ def read(data: bytes) -> Table:
             values[element.name] = _values(source, element)
     vertices = values.get("vertex", {})
     columns = named((name, np.array(rows)) for name, rows in vertices.items() if np.ndim(rows[:1]) == 1)
+    if any(each.count is None for each in _properties(elements, "face") if each.name in _CORNERS):
+        raise ValueError("the corners of each of its faces must be a list: found a single number")
     polygons = [rows for name, rows in values.get("face", {}).items() if name in _CORNERS]
     return Table(columns, fans(polygons[0]) if polygons else fans([]))
 
@@ -103,6 +105,10 @@ def _header(data: bytes) -> tuple[bool, list[_Element], bytes]:
         if len({each.name for each in element.properties}) < len(element.properties):
             raise ValueError(f"the properties of its element {element.name!r} must have different names")
     return order == "=", elements, data[last.end() :]
+
+
+def _properties(elements: list[_Element], name: str) -> list[_Property]:
+    return [each for element in elements if element.name == name for each in element.properties]
 
 
 def _values(source: _Source, element: _Element) -> dict[str, Any]:

@@ -27,6 +27,10 @@ Total = Callable[[int], None]
 """Called with the number of all examples, where it is known in advance."""
 
 
+MOST_VIEWS = 1000
+"""Largest number of views of an example: more differ too little, and a file may ask for as many as it likes."""
+
+
 class LabelledExamples(Protocol):
     """Examples with their targets: the training set or the test set."""
 
@@ -279,9 +283,9 @@ class Kind(ABC):
         """Return the number of views of a new example, unless another is asked for."""
         return self.views(settings)
 
-    def most_views(self, settings: SampleSettings) -> int | None:
-        """Return the largest number of views that there can be, if there is one."""
-        return None
+    def most_views(self, settings: SampleSettings) -> int:
+        """Return the largest number of views that there can be."""
+        return MOST_VIEWS
 
     # Predictions
 

@@ -112,7 +112,7 @@ class GeneralGraphs(Kind):
     def views(self, settings: SampleSettings) -> int:
         return settings.sparsifications
 
-    def most_views(self, settings: SampleSettings) -> int | None:
+    def most_views(self, settings: SampleSettings) -> int:
         return settings.sparsifications
 
     # Predictions

@@ -56,12 +56,13 @@ def split(
 def pieces(positions: Float[Array, "n 3"], faces: Int[Array, "f 3"], longest: float) -> Float[Array, " f"]:
     """Return about the number of faces that `split` divides each face into.
 
-    The largest triangle with these sides is equilateral; thin triangles are divided along their longest side.
+    The largest triangle with these sides is equilateral. Of a thin one, two sides are halved at a time, which makes
+    three of it.
     """
     a, b, c = (positions[faces[:, corner]] for corner in range(3))
     area = np.linalg.norm(np.cross(b - a, c - a), axis=1) / 2
     side = np.max([np.linalg.norm(one - other, axis=1) for one, other in ((a, b), (b, c), (c, a))], axis=0)
-    return 1 + area / (np.sqrt(3) / 4 * longest**2) + side / longest
+    return 1 + np.maximum(area / (np.sqrt(3) / 4 * longest**2), (side / longest) ** np.log2(3))
 
 
 def _sides(faces: Int[Array, "f 3"]) -> Int[Array, "f 3 2"]:

@@ -5,14 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import sys
 import warnings
 from collections.abc import Callable, Generator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import closing, suppress
 from functools import partial
 from itertools import pairwise
-from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +20,7 @@ from safetensors.numpy import save
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from edgecond.data.graphs import Graphs, self_connected
-from edgecond.data.processes import end_with_parent, ignore_stop_signals
+from edgecond.data.processes import mapped
 from edgecond.data.pyramid.kron import multiresolutions, TRIES, WeightedGraph
 from edgecond.data.samples import generator
 from edgecond.data.samples.graphs import PackedLevel, Pyramids
@@ -129,23 +126,7 @@ def _mapped(work: Work, chunks: Sequence[range], jobs: int, graphs: Graphs) -> G
     if jobs == 1 or graphs.num_vertices < FEW:
         yield from map(work, chunks)
         return
-    # A forked process does not import the main script; a spawned one does, so the script must be importable.
-    context = get_context("fork" if sys.platform == "linux" else None)
-    pool = ProcessPoolExecutor(jobs, context, initializer=_begin_worker, initargs=(os.getpid(),))
-    try:
-        yield from pool.map(work, chunks)
-    except BaseException:  # an error or a signal: a chunk that nobody waits for may take minutes
-        for process in list(pool._processes.values()):
-            process.kill()
-        raise
-    finally:
-        pool.shutdown()
-
-
-def _begin_worker(parent: int) -> None:
-    end_with_parent(parent)  # its number is given: it may have ended already
-    threadpool_limits(1)
-    ignore_stop_signals()
+    yield from mapped(work, chunks, jobs, partial(threadpool_limits, 1))
 
 
 def _pyramids_of(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from contextlib import suppress
 from errno import EBADF, EDQUOT, EFBIG, EIO, ENOSPC, EPIPE
@@ -66,6 +67,7 @@ def main() -> None:
             app()
         finally:
             sys.stdout.flush()
+            signal.signal(signal.SIGINT, signal.SIG_DFL)  # Python would print a traceback while it ends
     except KeyboardInterrupt:  # before a verb runs
         sys.exit(130)
     except OSError as error:

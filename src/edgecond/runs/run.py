@@ -17,7 +17,7 @@ from torch.utils.data import DataLoader, Dataset
 from edgecond.data import datasets
 from edgecond.data.kinds import LabelledExamples
 from edgecond.data.preparation import no_progress, Progress
-from edgecond.data.processes import end_with_parent, ignore_stop_signals
+from edgecond.data.processes import end_with_parent, ignore_stop_signals, signals_held
 from edgecond.data.samples import Batches
 from edgecond.errors import CheckpointError, EdgecondError, listed, ReportedError
 from edgecond.files import write_atomic
@@ -78,7 +78,8 @@ class Ahead:
             generator=torch.Generator(),  # the loader draws a seed for its workers, which use none
             **ahead,  # type: ignore[arg-type]
         )
-        iterator: Any = iter(loader)
+        with signals_held():  # until the workers ignore them
+            iterator: Any = iter(loader)
         try:
             yield from iterator
         finally:

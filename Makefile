@@ -8,7 +8,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint constraints.txt
 NATIVE := src/edgecond/nn/kernels
-KERNELS := $(wildcard $(foreach wing,nn/kernels data/pyramid,$(addprefix src/edgecond/$(wing)/cpp/*.,cpp hpp inl)))
+KERNELS := $(wildcard $(foreach wing,nn/kernels data/pyramid graph,$(addprefix src/edgecond/$(wing)/cpp/*.,cpp hpp inl)))
 SPEC := pyproject.toml setup.py constraints.txt $(KERNELS)
 
 # One stamp per kind of installation: with or without the developers' tools, and what EDGECOND_NATIVE asks for
@@ -58,7 +58,7 @@ docs: $(DEV)  ## build the documentation into site/
 
 clean:  ## go back to a fresh clone: removes .venv and everything built
 	rm -rf $(VENV) build dist site src/*.egg-info .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
-	rm -f $(NATIVE)/_kernels*.so src/edgecond/data/pyramid/_cells*.so
+	rm -f $(NATIVE)/_kernels*.so src/edgecond/data/pyramid/_cells*.so src/edgecond/graph/_edges*.so
 	find src tests benchmarks examples docs -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
 
 $(BIN)/pip:

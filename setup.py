@@ -11,13 +11,14 @@ from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
 KERNELS, CELLS = "edgecond.nn.kernels._kernels", "edgecond.data.pyramid._cells"
+EDGES = "edgecond.graph._edges"
 CHOICE = os.environ.get("EDGECOND_NATIVE")
 UNIX_FLAGS = ["-std=c++17", "-O3", "-g0", "-pthread", "-fvisibility=hidden", "-fno-math-errno"]
 MSVC_FLAGS = ["/std:c++17", "/O2", "/EHsc"]
 SANITIZE = [f"-fsanitize={names}" for names in [os.environ.get("EDGECOND_SANITIZE")] if names]
 if SANITIZE:  # a finding ends the process; the C++ library checks its indices, too
     UNIX_FLAGS += [*SANITIZE, "-fno-sanitize-recover=all", "-D_GLIBCXX_ASSERTIONS", "-O1", "-g1"]
-FUSED = {KERNELS: "-ffp-contract=fast", CELLS: "-ffp-contract=off"}  # cells decide as NumPy does, bit for bit
+FUSED = {KERNELS: "-ffp-contract=fast"}  # elsewhere off: cells decide as NumPy does, bit for bit
 
 
 def folder(name: str) -> Path:
@@ -30,7 +31,7 @@ class OptionalBuild(build_ext):
 
     def build_extension(self, ext: Extension) -> None:
         msvc = self.compiler.compiler_type == "msvc"
-        ext.extra_compile_args = MSVC_FLAGS if msvc else [*UNIX_FLAGS, FUSED[ext.name]]
+        ext.extra_compile_args = MSVC_FLAGS if msvc else [*UNIX_FLAGS, FUSED.get(ext.name, "-ffp-contract=off")]
         ext.extra_link_args = [] if msvc else ["-pthread", *SANITIZE]
         try:
             super().build_extension(ext)
@@ -58,7 +59,7 @@ def extension(name: str) -> Extension:
     )
 
 
-extensions = [] if CHOICE == "0" else [built for built in map(extension, (KERNELS, CELLS)) if built.sources]
+extensions = [] if CHOICE == "0" else [built for built in map(extension, (KERNELS, CELLS, EDGES)) if built.sources]
 
 setup(
     ext_modules=extensions,

@@ -27,8 +27,8 @@ def graph_from_pyg(data: Data, labels: str | Labels | Float[Tensor, "m s"] = "ed
 
     Args:
         data: Graph whose `edge_index` has sources in the first row and targets in the second.
-        labels: Name of the edge labels in `data`, or labels in the order of `edge_index`. Pass categories as
-            `Labels.one_hot(data.edge_attr, count)` to keep them compact.
+        labels: Name of the edge labels in `data`, or labels in the order of `edge_index`. Category numbers become
+            one-hot labels by `Labels.one_hot(data.edge_attr, count)`.
     """
     if getattr(data, "edge_index", None) is None:
         raise ValueError(
@@ -43,7 +43,7 @@ def graph_from_pyg(data: Data, labels: str | Labels | Float[Tensor, "m s"] = "ed
         )
     if isinstance(values, Tensor):
         values = values if values.is_floating_point() else values.to(torch.get_default_dtype())
-        values = values[:, None] if values.dim() == 1 else values
+        values = Labels.distinct(values[:, None] if values.dim() == 1 else values)
     source, target = data.edge_index
     sizes = None
     if getattr(data, "ptr", None) is not None:

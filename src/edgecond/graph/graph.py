@@ -9,6 +9,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from edgecond.graph import edges
 from edgecond.graph.labels import Labels
 from edgecond.graph.segment import segment_sum
 from edgecond.graph.transforms import abstract
@@ -100,10 +101,10 @@ class Graph(Movable):
             _check_labels(labels)
         # A stable sort keeps the order of the edges into a vertex, so that every run adds in the same order.
         if not readable or bool((target.diff() < 0).any()):
-            target, order = torch.sort(target, stable=True)
-            source, labels = source[order], labels.at(order)
+            target, source, order, pointer = edges.sort(target, source, num_vertices)
+            return Graph(source, target, pointer, labels.at(order), sizes, membership)
         source, target = source.contiguous(), target.contiguous()  # columns of an (m, 2) tensor are not
-        return Graph(source, target, _pointer(target, num_vertices), labels, sizes, membership)
+        return Graph(source, target, edges.pointer(target, num_vertices), labels, sizes, membership)
 
     @property
     def num_vertices(self) -> int:
@@ -148,16 +149,20 @@ class Graph(Movable):
     @property
     def by_source(self) -> Rows:
         """The edges grouped by source; computed once."""
-        # The cached_property of Python 3.11 takes a lock, which cannot be traced.
-        return self._sort_by_source() if abstract(self.source) else self._by_source
+        if abstract(self.source):
+            return self._sort_by_source()
+        if "source" not in self._orders:
+            self._orders["source"] = self._sort_by_source()
+        return self._orders["source"]
 
     @cached_property
-    def _by_source(self) -> Rows:
-        return self._sort_by_source()
+    def _orders(self) -> dict[str, Rows]:
+        """Other orders of the edges, computed once for all graphs that differ in their labels alone."""
+        return {}
 
     def _sort_by_source(self) -> Rows:
-        source, order = torch.sort(self.source, stable=True)
-        return Rows(_pointer(source, self.num_sources), self.target[order], order)
+        _, target, order, pointer = edges.sort(self.source, self.target, self.num_sources)
+        return Rows(pointer, target, order)
 
     @property
     def by_label(self) -> tuple[Int[Tensor, " u+1"], Int[Tensor, " m"], Int[Tensor, " m"]]:
@@ -171,35 +176,38 @@ class Graph(Movable):
     def _sort_by_label(self) -> tuple[Tensor, Tensor, Tensor]:
         if self.labels.index is None:
             raise ValueError("grouping edges by label needs labels with an index: these have one row per edge.")
-        index, order = torch.sort(self.labels.index, stable=True)
-        return _pointer(index, self.labels.values.shape[0]), self.source[order], self.target[order]
+        _, source, order, pointer = edges.sort(self.labels.index, self.source, self.labels.values.shape[0])
+        return pointer, source, self.target[order]
 
     @property
     def per_edge(self) -> Graph:
         """The graph in which every edge has its own target, so that Equation 1 gives one message per edge."""
-        edges = torch.arange(self.num_edges + 1, device=self.source.device)
+        numbers = torch.arange(self.num_edges + 1, device=self.source.device)
         sizes = segment_sum(self.degree, self.membership, self.num_graphs)
         sources = self.membership_of_sources
-        return replace(self, target=edges[:-1], pointer=edges, sizes=sizes, source_membership=sources)
+        return replace(self, target=numbers[:-1], pointer=numbers, sizes=sizes, source_membership=sources)
 
-    def with_labels(self, labels: Labels | Float[Tensor, "m s"]) -> Graph:
-        """Return the same edges with other labels, one per edge, in the order of `source` and `target`."""
+    def with_labels(self, labels: Labels | Float[Tensor, "m s"], *, check: bool = True) -> Graph:
+        """Return the same edges with other labels, one per edge, in the order of `source` and `target`.
+
+        Args:
+            labels: The labels.
+            check: Whether to check their number and values.
+        """
         labels = labels if isinstance(labels, Labels) else Labels(labels)
-        _check_edges(self.source, self.target, labels)
-        if _values_are_readable(self.source):
-            _check_labels(labels)
-        return replace(self, labels=labels)
+        if check:
+            _check_edges(self.source, self.target, labels)
+            if _values_are_readable(self.source):
+                _check_labels(labels)
+        graph = replace(self, labels=labels)
+        graph.__dict__["_orders"] = self._orders
+        return graph
 
 
 def _membership(sizes: Int[Tensor, " b"], count: int | None = None) -> Int[Tensor, " n"]:
     """Return 0 for each vertex of the first graph, 1 for each of the second, and so on."""
     sizes = sizes.reshape(-1)
     return torch.arange(sizes.shape[0], device=sizes.device).repeat_interleave(sizes, output_size=count)
-
-
-def _pointer(rows: Int[Tensor, " m"], count: int) -> Int[Tensor, " r+1"]:
-    """Return the position of the first entry of each row, given sorted row numbers."""
-    return torch.searchsorted(rows, torch.arange(count + 1, device=rows.device))
 
 
 def _check_edges(source: Tensor, target: Tensor, labels: Labels) -> None:
@@ -235,7 +243,7 @@ def _check_range(index: Tensor, count: int, name: str) -> None:
 
 
 def _check_labels(labels: Labels) -> None:
-    if not bool(labels.values.isfinite().all()):
+    if not edges.finite(labels.values):
         row = int((~labels.values.isfinite().all(1)).nonzero()[0])
         raise ValueError(
             f"labels must be finite: found {labels.values[row].tolist()} in row {row}. "

@@ -6,7 +6,11 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from edgecond.graph import edges
 from edgecond.graph.value import Movable, value
+
+MOST_DISTINCT = 1024
+"""Distinct labels up to which labels are kept with an index: beyond it, F is evaluated per edge all the same."""
 
 
 @value
@@ -49,6 +53,21 @@ class Labels(Movable):
         if self.index is None:
             return Labels(self.values[edges])
         return Labels(self.values, self.index[edges])
+
+    @property
+    def shared(self) -> bool:
+        """Whether edges share labels, so that $F$ is evaluated once per distinct label."""
+        return self.index is not None and self.values.shape[0] < self.index.shape[0]
+
+    @staticmethod
+    def distinct(rows: Float[Tensor, "m s"]) -> Labels:
+        """Build labels from one row per edge; if few rows are distinct, as for bonds, with an index of them.
+
+        Rows that need a gradient stay as they are, and so do those on a GPU, which would have to wait.
+        """
+        labels = Labels(rows)
+        found = None if rows.requires_grad else edges.distinct(rows, min(MOST_DISTINCT, len(rows) // 4))
+        return labels if found is None else Labels(rows[found[0]], found[1])
 
     @staticmethod
     def one_hot(index: Int[Tensor, " m"], count: int) -> Labels:

@@ -11,12 +11,12 @@ import torch
 from jaxtyping import Float, Int
 from torch import nn, Tensor
 
-from edgecond.graph import Graph, Labels
-from edgecond.graph.transforms import abstract
+from edgecond.graph import Graph
 from edgecond.nn.convolution import convolve, Filters, Plan, plan_for
 from edgecond.nn.convolution.aggregation import find, find_pyg
 from edgecond.nn.convolution.blockwise import blockable
 from edgecond.nn.convolution.operators import Layers
+from edgecond.nn.edge_index import graph_of
 
 if TYPE_CHECKING:
     from torch_geometric.nn import NNConv
@@ -334,14 +334,4 @@ def _from_edge_index(
     n_src, n = source.shape[0], (source if target is None else target).shape[0]
     num_vertices = n if size is None else size[1]
     num_sources = None if target is source and num_vertices == n_src else n_src
-    labels = _compact(edge_attr)
-    return Graph.from_edges(edge_index[0], edge_index[1], labels, num_vertices=num_vertices, num_sources=num_sources)
-
-
-def _compact(edge_attr: Float[Tensor, "m s"]) -> Labels:
-    """Return the labels, as distinct values with an index if they are one-hot, as bond types usually are."""
-    labels = Labels(edge_attr)
-    if edge_attr.device.type != "cpu" or edge_attr.requires_grad or abstract(edge_attr):
-        return labels
-    one_hot = bool(((edge_attr == 0) | (edge_attr == 1)).all()) and bool((edge_attr.sum(1) == 1).all())
-    return Labels(torch.eye(labels.width, dtype=edge_attr.dtype), edge_attr.argmax(1)) if one_hot else labels
+    return graph_of(edge_index, edge_attr, num_vertices=num_vertices, num_sources=num_sources)

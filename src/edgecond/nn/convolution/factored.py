@@ -90,8 +90,8 @@ class Factored(Algorithm):
         assert filters.hidden is not None
         assert filters.weight is not None
         hidden, weight, labels, by = filters.hidden, filters.weight, graph.labels, by or "target"
-        if filters.layers and labels.index is None and (not low_memory or kernels.fuses(x)):
-            return factored(x, graph, labels.values, weight, reduce, layers=filters.layers, by=by)
+        if filters.layers and not labels.shared and (not low_memory or kernels.fuses(x)):
+            return factored(x, graph, labels.per_edge(labels.values), weight, reduce, layers=filters.layers, by=by)
         if not (low_memory and filters.in_parts(labels.values)):
             return factored(x, graph, labels.per_edge(hidden(labels.values)), weight, reduce, by=by)
         parameters = filters.hidden_parameters

@@ -27,61 +27,67 @@ struct Blend {
   }
   int64_t place(int64_t i) const { return by_channel ? weight_at(g, i / q, i % q) : weight_at(g, i % q, i / q); }
 
-  // Calls use(first, rows, p0, height, blends) for every block of rows in [from, to) and every slice.
+  // Calls use(rows, p0, height, blends) for every block of rows in [from, to) that have edges, and every slice.
   template <class F>
   void blocks(int64_t from, int64_t to, const T *packed_layers, T *scratch, F use) const {
     T *blends = scratch, *hidden_space = blends + kRows * slice * q;
     T *column_space = hidden_space + kEdges * round_up(g.channels, kLanes<T>);
     T *layer_space = column_space + kEdges * round_up(g.column_width, kLanes<T>);
-    for (int64_t first = from, last; first < to; first = last) {
-      for (last = first + 1; last < min(to, first + kRows); ++last)
-        if (g.pointer[last + 1] - g.pointer[first] > kEdges) break;
-      const int64_t begin = g.pointer[first], end = g.pointer[last];
+    Block rows;
+    for (int64_t first = from; first < to;) {
+      const int64_t begin = g.pointer[first];
+      int64_t end = begin;
+      for (rows.count = 0; first < to && rows.count < kRows; ++first) {
+        if (g.pointer[first + 1] == end) continue;
+        if (rows.count && g.pointer[first + 1] - begin > kEdges) break;
+        rows.row[rows.count++] = first;
+        end = g.pointer[first + 1];
+      }
+      if (begin == end) return;  // the rows that are left have no edges
       Strided<T> hidden{}, columns{};
       for (int64_t p0 = 0; p0 < p; p0 += slice) {
         const int64_t height = min(slice, p - p0);
         if (g.index) {
-          sort_out(first, last, p0, height, blends);
+          sort_out(rows, p0, height, blends);
         } else {
-          for (int64_t e = begin; e == begin || e < end; e += kEdges) {  // more than one pass for large degrees
+          for (int64_t e = begin; e < end; e += kEdges) {  // more than one pass for large degrees
             const int64_t e1 = min(end, e + kEdges);
             if (p0 == 0 || end - begin > kEdges) {
               hidden = layers.count ? Strided<T>{layers.up(e, e1, packed_layers, layer_space), layers.strides[layers.count]}
                                     : pack_hidden(g, e, e1, !by_channel, hidden_space);
               columns = pack_columns(g, e, e1, column_space);
             }
-            blend(first, last, e, e1, p0, height, hidden, columns, blends);
+            blend(rows, e, e1, p0, height, hidden, columns, blends);
           }
         }
-        use(first, last - first, p0, height, blends);
+        use(rows, p0, height, blends);
       }
     }
   }
 
  private:
-  void blend(int64_t first, int64_t last, int64_t begin, int64_t end, int64_t p0, int64_t height,
-             Strided<T> hidden, Strided<T> columns, T *blends) const {
+  void blend(const Block &rows, int64_t begin, int64_t end, int64_t p0, int64_t height, Strided<T> hidden,
+             Strided<T> columns, T *blends) const {
     const Strided<T> a = by_channel ? hidden : columns, b = by_channel ? columns : hidden;
-    for (int64_t r = first; r < last; ++r) {
-      const int64_t e0 = max(g.pointer[r], begin), e1 = min(g.pointer[r + 1], end);
+    for (int64_t i = 0; i < rows.count; ++i) {
+      const int64_t r = rows.row[i], e0 = max(g.pointer[r], begin), e1 = min(g.pointer[r + 1], end);
       const Panels<T> neighbours = row_major(b.data + (e0 - begin) * b.stride, b.stride);
       const int64_t edges = max(0, e1 - e0), given = by_channel ? layers.given(p0, height) : height;
       const bool add = e0 > g.pointer[r];
-      T *to = blends + (r - first) * height * q;
+      T *to = blends + i * height * q;
       multiply(given, q, edges, a.data + (e0 - begin) * a.stride + p0, 1, a.stride, neighbours, to, q, add);
       if (given < height) multiply(1, q, edges, &kOne<T>, 0, 0, neighbours, to + given * q, q, add);
     }
   }
 
   // One-hot activations: adds each neighbour to the blend of its label.
-  void sort_out(int64_t first, int64_t last, int64_t p0, int64_t height, T *blends) const {
-    for (int64_t i = 0; i < (last - first) * height * q; ++i) blends[i] = 0;
-    for (int64_t r = first; r < last; ++r)
-      for (int64_t e = g.pointer[r]; e < g.pointer[r + 1]; ++e) {
+  void sort_out(const Block &rows, int64_t p0, int64_t height, T *blends) const {
+    for (int64_t i = 0; i < rows.count * height * q; ++i) blends[i] = 0;
+    for (int64_t i = 0; i < rows.count; ++i)
+      for (int64_t e = g.pointer[rows.row[i]]; e < g.pointer[rows.row[i] + 1]; ++e) {
         const int64_t label = g.index[g.edge ? g.edge[e] : e] - p0;
         if (label >= 0 && label < height)
-          add_to(blends + ((r - first) * height + label) * q, g.column_signal + g.column[e] * g.column_width,
-                 g.column_width);
+          add_to(blends + (i * height + label) * q, g.column_signal + g.column[e] * g.column_width, g.column_width);
       }
   }
 };
@@ -108,14 +114,17 @@ bool gather_all(const Problem<T> &g, T *out) {
     T *product = scratch + blend.scratch() - kRows * width;
     const int64_t from = boundary(g, share, shares, blend.edge_cost(), blend.row_cost());
     const int64_t to = boundary(g, share + 1, shares, blend.edge_cost(), blend.row_cost());
-    blend.blocks(from, to, packed_layers, scratch, [&](int64_t first, int64_t rows, int64_t p0, int64_t height, T *blends) {
+    for (int64_t r = from; r < to; ++r)
+      if (g.pointer[r] == g.pointer[r + 1])
+        for (int64_t o = 0; o < g.row_width; ++o) out[r * g.row_width + o] = 0;
+    blend.blocks(from, to, packed_layers, scratch, [&](const Block &rows, int64_t p0, int64_t height, T *blends) {
       const int64_t depth = height * blend.q;
       const Panels<T> weight{packed + p0 * blend.q * panels, kPanel<T>, depth * kPanel<T>};
-      const bool whole = width == g.row_width;
-      T *to = whole ? out + first * width : product;
-      multiply(rows, width, depth, blends, depth, 1, weight, to, width, p0 > 0);
-      if (!whole && p0 + height == blend.p)
-        for (int64_t r = 0; r < rows; ++r) copy(out + (first + r) * g.row_width, product + r * width, g.row_width);
+      const bool in_place = width == g.row_width && rows.consecutive();
+      T *to = in_place ? out + rows.row[0] * width : product;
+      multiply(rows.count, width, depth, blends, depth, 1, weight, to, width, p0 > 0);
+      if (!in_place && p0 + height == blend.p)
+        for (int64_t i = 0; i < rows.count; ++i) copy(out + rows.row[i] * g.row_width, product + i * width, g.row_width);
     });
   });
   return true;

@@ -61,6 +61,14 @@ inline int64_t row_of(const int64_t *pointer, int64_t rows, int64_t e) {
   return low;
 }
 
+// The rows of a block that have edges; rows without edges take no time.
+struct Block {
+  int64_t row[kRows];
+  int64_t count;
+
+  bool consecutive() const { return row[count - 1] - row[0] == count - 1; }
+};
+
 // Rows of a matrix, in place or gathered into scratch memory.
 template <class T>
 struct Strided {

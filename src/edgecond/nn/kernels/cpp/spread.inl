@@ -2,10 +2,11 @@
 
 template <class T>
 struct Spread {
+  static constexpr int64_t kLine = 64 / sizeof(T);  // elements of a cache line
+
   const Problem<T> &g;
   const Gradients<T> &to;
   const Layers<T> layers;
-  const bool by_channel;   // whether products and blends of a row are read channel by channel
   const bool for_hidden;   // whether the gradient of the activations is needed
   const int64_t channels, columns, width;
   int64_t slice;           // channels processed at a time
@@ -15,7 +16,6 @@ struct Spread {
       : g(problem),
         to(gradients),
         layers(problem),
-        by_channel(to.out || g.index),
         for_hidden(to.hidden || to.want_layers),
         channels(to.out || to.weight ? g.channels : g.hidden_width),
         columns(round_up(g.column_width, kLanes<T>)),
@@ -25,8 +25,11 @@ struct Spread {
 
   int64_t slices() const { return (channels + slice - 1) / slice; }
   int64_t height(int64_t s) const { return min(slice, channels - s * slice); }
-  int64_t depth(int64_t s) const { return by_channel ? height(s) * columns : g.column_width * slice; }
+  int64_t depth(int64_t s) const { return height(s) * columns; }
   int64_t stride() const { return round_up(columns * slice, kPanel<T>); }
+  // Elements between the blends of two rows: an odd number of cache lines, since the columns that the product reads
+  // would fall into a few sets of the cache otherwise.
+  int64_t pitch(int64_t s) const { return depth(s) + (depth(s) / kLine % 2 ? 0 : kLine); }
   int64_t sum_size() const { return (to.weight ? slices() * stride() * width : 0) + (for_hidden ? layers.size() : 0); }
   int64_t edge_cost() const {
     const int64_t pieces = bool(to.out) + for_hidden + bool(to.weight);
@@ -34,7 +37,7 @@ struct Spread {
   }
   int64_t row_cost() const { return channels * columns * g.row_width * ((to.out || for_hidden) + bool(to.weight)); }
   int64_t scratch() const {
-    return 2 * kRows * stride() + slice * columns + kRows * width + layers.scratch() + layers.slopes() +
+    return kRows * (2 * stride() + kLine) + slice * columns + kRows * width + layers.scratch() + layers.slopes() +
            kEdges * (round_up(g.channels, kLanes<T>) + columns + slice);
   }
   int64_t packed_size() const { return slices() * stride() * g.row_width + 2 * layers.size(); }
@@ -44,10 +47,7 @@ struct Spread {
       pack_panels(
           space + s * stride() * g.row_width, g.row_width, depth(s), g.weight,
           [&](int64_t row) { return row * g.weight_row; },
-          [&](int64_t i) {
-            return by_channel ? weight_at(g, s * slice + i / columns, i % columns)
-                              : weight_at(g, s * slice + i % slice, i / slice);
-          });
+          [&](int64_t i) { return weight_at(g, s * slice + i / columns, i % columns); });
     T *layer_space = space + slices() * stride() * g.row_width;
     layers.pack_up(layer_space);
     layers.pack_down(layer_space + layers.size());
@@ -59,48 +59,49 @@ struct Spread {
   // Processes the edges [from, end_all), which may begin and end within a row. Writes their contributions to `out` into
   // `held`, and adds the gradients of the weight and of the layers to `sum`, in this order.
   void edges(int64_t from, int64_t end_all, T *scratch, T *held, T *sum) const {
-    T *products = scratch, *blends = products + kRows * stride(), *turned = blends + kRows * stride();
+    T *products = scratch, *blends = products + kRows * stride(), *turned = blends + kRows * (stride() + kLine);
     T *signal_space = turned + slice * columns, *hidden_space = signal_space + kRows * width;
     T *column_space = hidden_space + kEdges * round_up(g.channels, kLanes<T>);
     T *gradients = column_space + kEdges * columns;
     T *layer_space = gradients + kEdges * slice, *slopes = layer_space + layers.scratch();
     T *layer_sum = sum + (to.weight ? slices() * stride() * width : 0);
+    Block rows;
     int64_t first = row_of(g.pointer, g.rows, from);
     for (int64_t begin = from, end; begin < end_all; begin = end) {
-      while (g.pointer[first + 1] <= begin) ++first;
-      int64_t last = first + 1;
-      while (last < min(g.rows, first + kRows) && g.pointer[last] < min(end_all, begin + kEdges)) ++last;
-      end = min(min(end_all, begin + kEdges), g.pointer[last]);
+      const int64_t most = min(end_all, begin + kEdges);
+      end = begin;
+      for (rows.count = 0; rows.count < kRows && end < most; ++first) {
+        if (g.pointer[first + 1] <= end) continue;
+        rows.row[rows.count++] = first;
+        end = min(most, g.pointer[first + 1]);
+      }
+      if (end < g.pointer[first]) --first;  // the rest of a row is left to the next block
       Strided<T> hidden{}, y{};
       if (layers.count)
         hidden = {layers.up(begin, end, up, layer_space), layers.strides[layers.count]};
       else if (g.hidden && (to.out || to.weight))
-        hidden = pack_hidden(g, begin, end, !by_channel, hidden_space);
+        hidden = pack_hidden(g, begin, end, false, hidden_space);
       if (for_hidden || (to.weight && !g.index)) y = pack_columns(g, begin, end, column_space);
-      const T *z = to.weight ? pad_rows(first, last, signal_space) : nullptr;
+      const T *z = pack_rows(rows, signal_space);
       for (int64_t s = 0; s < slices(); ++s) {
         const int64_t c0 = s * slice;
         if (to.out || for_hidden)
-          multiply(last - first, depth(s), g.row_width, g.row_signal + first * g.row_width, g.row_width, 1,
+          multiply(rows.count, depth(s), g.row_width, z, width, 1,
                    Panels<T>{weight + s * stride() * g.row_width, kPanel<T>, g.row_width * kPanel<T>}, products,
                    stride(), false);
-        for (int64_t r = first; r < last; ++r) {
-          const int64_t e0 = max(begin, g.pointer[r]), e1 = max(e0, min(end, g.pointer[r + 1]));
-          const T *product = products + (r - first) * stride();
+        for (int64_t i = 0; i < rows.count; ++i) {
+          const int64_t r = rows.row[i], e0 = max(begin, g.pointer[r]), e1 = min(end, g.pointer[r + 1]);
+          const T *product = products + i * stride();
           const Strided<T> a{hidden.data + (e0 - begin) * hidden.stride + c0, hidden.stride};
           const Strided<T> neighbours{y.data + (e0 - begin) * y.stride, y.stride};
-          if (to.weight) blend(s, e0, e1, a, neighbours, blends + (r - first) * depth(s));
-          if (e0 == e1) continue;
+          if (to.weight) blend(s, e0, e1, a, neighbours, blends + i * pitch(s));
           if (to.out) contribute(s, e0, e1, a, product, held + (e0 - from) * columns);
           if (!for_hidden || c0 >= g.hidden_width) continue;
-          if (by_channel) {
-            transpose(product, slice, columns, turned);
-            product = turned;
-          }
-          gradient(c0, e0, e1, neighbours, product, gradients, slopes + (e0 - begin) * stride_of_slopes());
+          transpose(product, slice, columns, turned);
+          gradient(c0, e0, e1, neighbours, turned, gradients, slopes + (e0 - begin) * stride_of_slopes());
         }
         if (to.weight)
-          multiply(depth(s), width, last - first, blends, 1, depth(s), row_major(z, width), sum + s * stride() * width,
+          multiply(depth(s), width, rows.count, blends, 1, pitch(s), row_major(z, width), sum + s * stride() * width,
                    width, true);
       }
       if (to.want_layers) layers.down(begin, end, down, layer_space, slopes, layer_sum, to.hidden);
@@ -113,8 +114,8 @@ struct Spread {
       for (int64_t c = 0; c < g.channels; ++c)
         for (int64_t r = 0; r < g.row_width; ++r)
           for (int64_t j = 0; j < g.column_width; ++j) {
-            const int64_t s = c / slice, at = by_channel ? (c - s * slice) * columns + j : j * slice + c - s * slice;
-            to.weight[c * g.weight_channel + r * g.weight_row + j * g.weight_column] = sum[(s * stride() + at) * width + r];
+            const int64_t at = c / slice * stride() + c % slice * columns + j;
+            to.weight[c * g.weight_channel + r * g.weight_row + j * g.weight_column] = sum[at * width + r];
           }
     if (to.want_layers) layers.unpack(sum + sum_size() - layers.size(), to.weights, to.biases);
   }
@@ -122,12 +123,12 @@ struct Spread {
  private:
   int64_t stride_of_slopes() const { return layers.count ? layers.strides[layers.count] : 0; }
 
-  const T *pad_rows(int64_t first, int64_t last, T *space) const {
-    const T *z = g.row_signal + first * g.row_width;
-    if (width == g.row_width) return z;
-    for (int64_t r = 0; r < last - first; ++r) {
-      copy(space + r * width, z + r * g.row_width, g.row_width);
-      for (int64_t i = g.row_width; i < width; ++i) space[r * width + i] = 0;
+  // Returns the signals of the rows, padded with zeros to whole vectors.
+  const T *pack_rows(const Block &rows, T *space) const {
+    if (width == g.row_width && rows.consecutive()) return g.row_signal + rows.row[0] * g.row_width;
+    for (int64_t i = 0; i < rows.count; ++i) {
+      copy(space + i * width, g.row_signal + rows.row[i] * g.row_width, g.row_width);
+      for (int64_t o = g.row_width; o < width; ++o) space[i * width + o] = 0;
     }
     return space;
   }
@@ -141,9 +142,6 @@ struct Spread {
         if (label >= 0 && label < height(s))
           add_to(blends + label * columns, g.column_signal + g.column[e] * g.column_width, g.column_width);
       }
-    } else if (!by_channel) {
-      const int64_t padded = min(slice, round_up(height(s), kLanes<T>));
-      multiply(g.column_width, padded, e1 - e0, y.data, 1, y.stride, row_major(a.data, a.stride), blends, slice, false);
     } else {
       multiply(given, columns, e1 - e0, a.data, 1, a.stride, row_major(y.data, y.stride), blends, columns, false);
       if (given < height(s))

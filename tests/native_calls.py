@@ -88,7 +88,8 @@ def blend(given: dict[str, Any]) -> Any:
     vertices = len(given["pointer"]) - 1 if given["edge"] is None else len(given["y"])
     if given["edge"] is not None and isinstance(given["weight"], Tensor):
         given = {**given, "weight": given["weight"].mT}
-    return torch.ops.edgecond.blend(x, *[given[name] for name in names], given.get("vertices", vertices))
+    by_source = given["edge"] is not None
+    return torch.ops.edgecond.blend(x, *[given[name] for name in names], by_source, given.get("vertices", vertices))
 
 
 def blend_backward(given: dict[str, Any]) -> Any:
@@ -98,7 +99,7 @@ def blend_backward(given: dict[str, Any]) -> Any:
         given = {**given, "weight": given["weight"].mT}
     needs = [given["hidden"] is not None or position != 1 for position in range(3)]
     return torch.ops.edgecond.blend_backward(
-        gradient, x, *[given[name] for name in names], *needs, len(given["weights"]) > 0
+        gradient, x, *[given[name] for name in names], given["edge"] is not None, *needs, len(given["weights"]) > 0
     )
 
 

@@ -239,6 +239,7 @@ def _blend(
     pointer: Int[Tensor, " n+1"],
     source: Int[Tensor, " m"],
     edge: None,
+    by_source: bool,
     vertices: int,
 ) -> Float[Tensor, "n d_out"]:
     r"""The operator of `convolution.factored` as it is called for a `Network`, multiplying first.

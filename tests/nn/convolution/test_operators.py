@@ -81,6 +81,29 @@ def test_a_gradient_with_a_record_equals_one_without(kind: str, by: str, engine:
 
 
 @by
+@pytest.mark.parametrize("kind", ["dense", "layers"])
+def test_rows_of_activations_may_be_in_another_order_than_the_edges(kind: str, by: str, engine: str):
+    """Labels in the order of an `edge_index` are read through the order of the edges; another way is to sort them."""
+    x, weight, hidden, *layers = inputs_of(GRAPH, kind)
+    order = torch.randperm(len(hidden), generator=torch.Generator().manual_seed(0))
+    shuffled = torch.empty_like(hidden)
+    shuffled[order] = hidden
+    parameters = [tensor.requires_grad_() for tensor in (x, weight, *layers)]
+    given = {"layers": (layers[:2], layers[2:]), "by": by}
+
+    ours, expected = blend(x, GRAPH, weight, shuffled, row=order, **given), blend(x, GRAPH, weight, hidden, **given)
+
+    torch.testing.assert_close(ours, expected)
+    received = numbers(*ours.shape, seed=9)
+    for create_graph in (False, True):
+        found, wanted = (
+            torch.autograd.grad(out, parameters, received, create_graph=create_graph, retain_graph=True)
+            for out in (ours, expected)
+        )
+        torch.testing.assert_close(found, wanted)
+
+
+@by
 def test_activations_that_depend_on_the_signal_are_differentiated_once(by: str):
     """By gradgradcheck: where h is made of x, the path through h must not be counted a second time."""
     x, weight = numbers(4, D_IN).requires_grad_(), numbers(K, D_OUT, D_IN, seed=1).requires_grad_()
@@ -99,7 +122,7 @@ def arguments_of(graph: Graph, kind: str, by: str, dtype: torch.dtype) -> tuple[
     hidden, layers = (rest[0], rest[1:]) if rest else (None, [])
     rows = graph.by_source if by == "source" else graph.by_target
     index = graph.labels.index if kind == "one-hot" else None
-    return (x, hidden, index, weight, layers[:2], layers[2:], rows.pointer, rows.column, rows.edge)
+    return (x, hidden, index, weight, layers[:2], layers[2:], rows.pointer, rows.column, rows.edge, by == "source")
 
 
 @by

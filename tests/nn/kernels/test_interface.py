@@ -172,10 +172,10 @@ def operator(**changes: Any) -> Tensor:
         "column": tensor(COLUMN),
         "edge": None,
     } | changes
-    gradient = given.pop("gradient", None)
+    gradient, by_source = given.pop("gradient", None), given["edge"] is not None
     if gradient is None:
-        return torch.ops.edgecond.blend(*given.values(), N)
-    return torch.ops.edgecond.blend_backward(gradient, *given.values(), True, True, True, False)
+        return torch.ops.edgecond.blend(*given.values(), by_source, N)
+    return torch.ops.edgecond.blend_backward(gradient, *given.values(), by_source, True, True, True, False)
 
 
 CHANGES: dict[str, dict[str, Any]] = {
@@ -244,11 +244,12 @@ def test_operators_refuse_tensors_of_two_devices(name: str, backward: bool):
 def test_a_number_of_vertices_that_the_edges_do_not_have_is_refused(vertices: int, edge: Tensor | None, engine: str):
     """A compiled program trusts it as the number of rows of the result."""
     arguments = (numbers(N, 2), numbers(M, U), None, numbers(U, 3, 2), [], [], tensor(POINTER), tensor(COLUMN), edge)
-    if edge is not None and vertices == N + 1:  # the last vertex has no edge
-        assert torch.ops.edgecond.blend(*arguments, vertices).shape == (N + 1, 3)
+    by_source = edge is not None
+    if by_source and vertices == N + 1:  # the last vertex has no edge
+        assert torch.ops.edgecond.blend(*arguments, by_source, vertices).shape == (N + 1, 3)
         return
     with pytest.raises((ValueError, RuntimeError), match=r"must|negative|overflow|memory|invalid"):
-        torch.ops.edgecond.blend(*arguments, vertices)
+        torch.ops.edgecond.blend(*arguments, by_source, vertices)
 
 
 def test_the_gradient_of_an_edge_that_is_not_listed_is_zero(engine: str):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from edgecond.graph import Graph
@@ -24,6 +24,7 @@ def factored(
     *,
     layers: Layers = ((), ()),
     by: str = "target",
+    row: Int[Tensor, " m"] | None = None,
 ) -> Float[Tensor, "n d_out"]:
     r"""Compute Equation 1 by blending the neighbours instead of the matrices of the last layer of $F$.
 
@@ -45,11 +46,12 @@ def factored(
         layers: Weights and biases of hidden layers with ReLUs, which map `hidden` to the activations. Where the kernels
             allow it, these are computed when they are needed, in both passes, and never stored.
         by: The form, "target" or "source".
+        row: Row of `hidden` of each edge, for a `hidden` without gradient; by default the number of the edge.
 
     Returns:
         Signal $X^l$, before the bias $b^l$.
     """
-    return aggregate(graph, reduce, lambda edges: blend(x, edges, weight, hidden, layers=layers, by=by))
+    return aggregate(graph, reduce, lambda edges: blend(x, edges, weight, hidden, layers=layers, by=by, row=row))
 
 
 class Factored(Algorithm):
@@ -91,7 +93,10 @@ class Factored(Algorithm):
         assert filters.weight is not None
         hidden, weight, labels, by = filters.hidden, filters.weight, graph.labels, by or "target"
         if filters.layers and not labels.shared and (not low_memory or kernels.fuses(x)):
-            return factored(x, graph, labels.per_edge(labels.values), weight, reduce, layers=filters.layers, by=by)
+            values, row = labels.values, labels.index
+            if row is not None and (values.requires_grad or len(values) != graph.num_edges):
+                values, row = labels.per_edge(values), None
+            return factored(x, graph, values, weight, reduce, layers=filters.layers, by=by, row=row)
         if not (low_memory and filters.in_parts(labels.values)):
             return factored(x, graph, labels.per_edge(hidden(labels.values)), weight, reduce, by=by)
         parameters = filters.hidden_parameters

@@ -40,6 +40,7 @@ def blend(
     layers: Layers = ((), ()),
     *,
     by: str,
+    row: Tensor | None = None,
 ) -> Tensor:
     """Compute the factored sum of a graph, by target (blend first) or by source (multiply first).
 
@@ -51,6 +52,7 @@ def blend(
         index: For one-hot activations, in place of `hidden`: the channel of each edge.
         layers: Weights and biases of the hidden layers of F.
         by: "target" or "source".
+        row: Row of `hidden` of each edge, for a `hidden` without gradient; by default the number of the edge.
     """
     check_signal(x, graph)
     if by not in ("target", "source"):
@@ -64,8 +66,9 @@ def blend(
     if transformed():
         with torch.autocast(x.device.type, enabled=False):
             source, target, n = graph.source, graph.target, graph.num_vertices
-            return _by_torch(x, hidden, index, weight, weights, biases, source, target, None, n)
+            return _by_torch(x, hidden, index, weight, weights, biases, source, target, row, n)
     rows = graph.by_source if by == "source" else graph.by_target
+    edge = rows.edge if row is None or rows.edge is None else row.index_select(0, rows.edge)
     return _blend(
         x,
         hidden,
@@ -75,7 +78,8 @@ def blend(
         biases,
         rows.pointer,
         rows.column,
-        rows.edge,
+        row if edge is None else edge,
+        by == "source",
         graph.num_vertices,
     )
 
@@ -91,11 +95,12 @@ def _blend(
     pointer: Tensor,
     column: Tensor,
     edge: Tensor | None,
+    by_source: bool,
     vertices: int,
 ) -> Tensor:
-    """Sum over rows that are targets, or over rows that are sources, if the number of each edge is given."""
+    """Sum over rows that are targets, or over rows that are sources; `edge` is the row of activations of each edge."""
     rows, a = Rows(pointer, column, edge), Activations(hidden, index, weights, biases)
-    if edge is None:
+    if not by_source:
         if vertices != len(pointer) - 1:
             raise ValueError(f"the pointer must have one number more than the {vertices} vertices: got {len(pointer)}.")
         return kernels.gather(rows, a, weight, x)
@@ -133,6 +138,7 @@ def _blend_backward(
     pointer: Tensor,
     column: Tensor,
     edge: Tensor | None,
+    by_source: bool,
     needs_x: bool,
     needs_hidden: bool,
     needs_weight: bool,
@@ -140,12 +146,11 @@ def _blend_backward(
 ) -> list[Tensor]:
     """Return the gradients of x, hidden, weight, weights and biases; an empty tensor for one that is not needed."""
     rows, a = Rows(pointer, column, edge), Activations(hidden, index, weights, biases)
-    by_target = edge is None
     layers = needs_layers or (needs_hidden and len(weights) > 0)  # the gradient of the labels passes through the layers
     to = Gradients(
-        torch.zeros_like(x, memory_format=torch.contiguous_format) if needs_x and by_target else None,
+        torch.zeros_like(x, memory_format=torch.contiguous_format) if needs_x and not by_source else None,
         # Zeros where edges may be missing from the numbers of edges: memory as it was must not be returned.
-        (torch.empty_like if by_target else torch.zeros_like)(hidden, memory_format=torch.contiguous_format)
+        (torch.empty_like if edge is None else torch.zeros_like)(hidden, memory_format=torch.contiguous_format)
         if needs_hidden and hidden is not None
         else None,
         torch.empty_like(weight, memory_format=torch.contiguous_format) if needs_weight else None,
@@ -153,7 +158,7 @@ def _blend_backward(
         [torch.empty_like(bias) for bias in biases] if layers else [],
     )
     for_x, for_weight = to.out, to.weight
-    if by_target:
+    if not by_source:
         kernels.spread(rows, a, weight, gradient, x, to)
     else:
         turned = weight.transpose(1, 2)
@@ -187,8 +192,8 @@ def _(
 
 
 def _keep(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
-    x, hidden, index, weight, weights, biases, pointer, column, edge, _ = inputs
-    ctx.layers = len(weights)
+    x, hidden, index, weight, weights, biases, pointer, column, edge, by_source, _ = inputs
+    ctx.layers, ctx.by_source = len(weights), by_source
     ctx.save_for_backward(x, hidden, index, weight, pointer, column, edge, *weights, *biases)
 
 
@@ -198,7 +203,9 @@ def _gradients(ctx: Any, gradient: Tensor) -> tuple[Any, ...]:
     needs_x, needs_hidden, _, needs_weight = ctx.needs_input_grad[:4]
     needs_layers = any(layer.requires_grad for layer in layers)
     if torch.is_grad_enabled():  # create_graph=True
-        gradients = _differentiable(gradient, x, hidden, index, weight, weights, biases, pointer, column, edge)
+        gradients = _differentiable(
+            gradient, x, hidden, index, weight, weights, biases, pointer, column, edge, ctx.by_source
+        )
     else:
         gradients = _blend_backward(
             gradient,
@@ -211,6 +218,7 @@ def _gradients(ctx: Any, gradient: Tensor) -> tuple[Any, ...]:
             pointer,
             column,
             edge,
+            ctx.by_source,
             needs_x,
             needs_hidden,
             needs_weight,
@@ -224,7 +232,7 @@ def _gradients(ctx: Any, gradient: Tensor) -> tuple[Any, ...]:
         gradients[2] if needs_weight else None,
         by_layer[: ctx.layers],
         by_layer[ctx.layers :],
-        *[None] * 4,
+        *[None] * 5,
     )
 
 
@@ -242,6 +250,7 @@ def _differentiable(
     pointer: Tensor,
     column: Tensor,
     edge: Tensor | None,
+    by_source: bool,
 ) -> list[Tensor | None]:
     """Return the same gradients from operations that autograd can differentiate again, in $O(m k d_{in})$ memory."""
     # Aliases: if one input depends on another, the path between them must not be counted twice.
@@ -249,7 +258,7 @@ def _differentiable(
     x, hidden, weight = inputs[:3]  # type: ignore[assignment]
     layers = [layer for layer in inputs[3:] if layer is not None]
     row = Rows(pointer, column, edge).row
-    source, target = (column, row) if edge is None else (row, column)
+    source, target = (row, column) if by_source else (column, row)
     weights, biases = layers[: len(weights)], layers[len(weights) :]
     out = _by_torch(x, hidden, index, weight, weights, biases, source, target, edge, len(gradient))
     wanted = [tensor for tensor in inputs if tensor is not None and tensor.requires_grad]

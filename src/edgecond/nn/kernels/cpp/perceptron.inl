@@ -59,6 +59,7 @@ struct Layers {
     const int64_t rows = end - begin;
     for (int64_t r = 0; r < rows; ++r) {
       T *row = activations + r * strides[0];
+      if (g.edge && r + kAhead < rows) __builtin_prefetch(g.hidden + g.edge[begin + r + kAhead] * g.widths[0]);
       copy(row, g.hidden + (g.edge ? g.edge[begin + r] : begin + r) * g.widths[0], g.widths[0]);
       for (int64_t i = g.widths[0]; i < strides[0]; ++i) row[i] = 0;
     }

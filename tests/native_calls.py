@@ -312,13 +312,13 @@ def run(seed: int, count: int) -> Counter[str]:
     """Make so many calls; return how many returned and how many were refused."""
     draw, outcomes = random.Random(seed), Counter[str]()
     torch.manual_seed(seed)
-    extension, wide = CPP.extension, CPP.avx2
+    extension, widest = CPP.extension, CPP.set
     for number in range(count):
         call = draw.choice(list(CALLS))
         given = CALLS[call](draw)
         for name in draw.sample(list(given), draw.choice([0, 1, 1, 1, 2])):
             given[name] = garbage(draw, given[name])
-        CPP.avx2 = wide and draw.random() < 0.5
+        CPP.set = draw.randint(0, max(0, widest))
         result = attempt(call, given)
         if call not in (within, closest, drop) and comparable(given):
             CPP.extension = None

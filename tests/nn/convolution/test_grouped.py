@@ -75,7 +75,7 @@ def test_no_run_at_all_gives_zeros(engine: str):
 
 @pytest.mark.parametrize("sizes", [[3000, 0, 5000], [17_000, 18_000], [0, *[60] * 60]], ids=["", "rounds", "many"])
 @pytest.mark.parametrize("threads", [2, 3, 16])
-@pytest.mark.parametrize("engine", ["avx2", "plain"], indirect=True)
+@pytest.mark.parametrize("engine", ["avx512", "avx2", "plain"], indirect=True)
 def test_the_number_of_threads_changes_no_bit_in_the_cpp_backend(threads: int, sizes: list[int], engine: str):
     """Products are added in the order of the edges, on any thread; few runs or many, in one round or two.
 

@@ -14,7 +14,7 @@ from edgecond.graph import Graph, Labels
 from edgecond.nn.kernels.cpp import CPP
 
 TOLERANCE = {torch.float64: 1e-10, torch.float32: 1e-4}  # relative to the largest value
-ENGINES = ("avx2", "plain", "torch")
+ENGINES = ("avx512", "avx2", "plain", "torch")
 U, S = 4, 3  # distinct labels of every graph, and their width
 
 # d_in, d_out, k: narrow and wide on both sides, below, at and above the width of a vector register.
@@ -92,18 +92,17 @@ def graphs(draw: st.DrawFn) -> Graph:
 def running_on(engine: str) -> Iterator[None]:
     """Compute with one instruction set of the C++ backend, or with the torch backend."""
     kernels = CPP.extension
-    if engine != "torch" and (kernels is None or (engine == "avx2" and not kernels.avx2())):
+    if engine not in engines_here():
         pytest.skip(f"this machine has no {engine} kernels")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(CPP, "extension", None if engine == "torch" else kernels)
-        patch.setattr(CPP, "avx2", engine == "avx2")
+        patch.setattr(CPP, "set", 0 if engine == "torch" else CPP.sets.index(engine))
         yield
 
 
 def engines_here() -> list[str]:
     """Return the engines of `ENGINES` that this machine has."""
-    kernels = CPP.extension
-    return ["torch"] if kernels is None else ["plain", "torch"] if not kernels.avx2() else list(ENGINES)
+    return [*CPP.sets, "torch"]
 
 
 def evaluate(function: Callable[..., Tensor], **inputs: Tensor) -> dict[str, Tensor]:

@@ -183,7 +183,7 @@ def assert_identical(ours: dict[str, Tensor], others: dict[str, Tensor]) -> None
 
 @by
 @pytest.mark.parametrize("kind", LARGE)
-@pytest.mark.parametrize("engine", ["avx2", "plain"], indirect=True)
+@pytest.mark.parametrize("engine", ["avx512", "avx2", "plain"], indirect=True)
 def test_values_and_gradients_are_bit_identical_with_any_number_of_threads(kind: str, by: str, engine: str):
     """Every element is summed by one thread in a fixed order, or in parts that the problem alone sets."""
     inputs, runs = large_inputs(kind), []
@@ -210,7 +210,7 @@ def test_the_torch_backend_is_bit_identical_from_run_to_run(by: str, engine: str
 
 @by
 @pytest.mark.parametrize("kind", LARGE)
-@pytest.mark.parametrize("engine", ["avx2", "plain"], indirect=True)
+@pytest.mark.parametrize("engine", ["avx512", "avx2", "plain"], indirect=True)
 def test_the_cpp_backend_agrees_with_the_torch_backend_on_a_large_graph(kind: str, by: str, engine: str):
     """Two methods: loops over rows on three threads, and torch's own operations; single precision to 1e-4."""
     torch.set_num_threads(3)
@@ -256,8 +256,30 @@ for switch in ("", "plain", "0", "hidden"):
 
     built = find_spec("edgecond.nn.kernels._kernels") is not None
     plain = "plain" if built else "none"
-    first = "avx2" if built and import_module("edgecond.nn.kernels._kernels").avx2() else plain
+    first = widest() if built else "none"
     assert run.stdout.splitlines() == [f"{built} {first}", f"{built} {plain}", "False none", "False none"]
+
+
+def widest() -> str:
+    """Return the widest instruction set by the flags that Linux lists; by the extension elsewhere."""
+    if not os.path.exists("/proc/cpuinfo"):
+        return str(import_module("edgecond.nn.kernels._kernels").instruction_sets()[-1])
+    with open("/proc/cpuinfo") as file:
+        flags = set(next((line for line in file if line.startswith("flags")), "").split())
+    avx2 = {"avx2", "fma"} <= flags
+    return (
+        "avx512" if avx2 and {"avx512f", "avx512vl", "avx512dq", "avx512bw"} <= flags else "avx2" if avx2 else "plain"
+    )
+
+
+@pytest.mark.skipif(not kernels.available(), reason="the kernels are not built")
+def test_kernels_of_a_processor_without_wide_vectors_are_never_picked():
+    """Illegal instructions end a process: the C++ code lists what the processor has, and a call asks for no more."""
+    assert kernels.instruction_set() == widest()
+    rows, a = rows_of("target"), activations_of("dense")[0]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(CPP, "set", 99)
+        kernels.gather(rows, a, numbers(K, R, J), numbers(5, J))
 
 
 def test_importing_the_extension_does_not_turn_the_kernels_on(monkeypatch: pytest.MonkeyPatch):

@@ -1,7 +1,7 @@
 """The sums behind the exact algorithms: one interface, one module per backend, and the choice among them by tensor.
 
 The C++ kernels serve float32 and float64 on the CPU; torch serves every other device and precision, and machines on
-which the kernels were not built. `EDGECOND_NATIVE=0` turns the kernels off, `EDGECOND_NATIVE=plain` turns AVX2 off.
+which the kernels were not built. `EDGECOND_NATIVE=0` turns the kernels off; `avx2` and `plain` turn wider vectors off.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def available() -> bool:
 
 
 def instruction_set() -> str:
-    """Return the instructions that the C++ kernels use on this processor: 'avx2', 'plain', or 'none' without them."""
+    """Return the instructions that the C++ kernels use on this processor: 'avx512', 'avx2', 'plain' or 'none'."""
     return CPP.instruction_set
 
 

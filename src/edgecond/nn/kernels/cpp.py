@@ -1,4 +1,4 @@
-"""The C++ backend: float32 and float64 on the CPU, with AVX2 where the processor has it.
+"""The C++ backend: float32 and float64 on the CPU, with AVX-512 or AVX2 where the processor has it.
 
 Shapes and types are checked in Python; the numbers of edges and vertices in C++, in every call, before they are used.
 """
@@ -34,13 +34,20 @@ class Cpp(Backend):
 
     Args:
         extension: The compiled kernels; none where they were not built or are turned off.
-        avx2: Whether to use AVX2.
+        most: Name of the widest instruction set to use; the widest of the processor by default.
     """
 
     name, fused = "cpp", True
 
-    def __init__(self, extension: ModuleType | None, avx2: bool) -> None:
-        self.extension, self.avx2 = extension, avx2
+    def __init__(self, extension: ModuleType | None, most: str | None = None) -> None:
+        self.extension = extension
+        self.set = len(self.sets) - 1 if most not in self.sets else self.sets.index(most)
+
+    @property
+    def sets(self) -> tuple[str, ...]:
+        """The instruction sets of the processor that there are kernels for, from the narrowest to the widest."""
+        names: tuple[str, ...] = () if self.extension is None else self.extension.instruction_sets()
+        return names
 
     @property
     def available(self) -> bool:
@@ -49,8 +56,8 @@ class Cpp(Backend):
 
     @property
     def instruction_set(self) -> str:
-        """'avx2', 'plain', or 'none' without kernels."""
-        return "none" if self.extension is None else "avx2" if self.avx2 else "plain"
+        """'avx512', 'avx2', 'plain', or 'none' without kernels."""
+        return "none" if self.extension is None else self.sets[self.set]
 
     def serves(self, signal: Tensor) -> bool:
         return self.extension is not None and signal.dtype in _DTYPES and signal.device.type == "cpu"
@@ -155,7 +162,7 @@ class Cpp(Backend):
             "weights": _addresses(weights),
             "biases": _addresses(biases),
         }
-        getattr(self.extension, name)(y.dtype == torch.float64, self.avx2, numbers, addresses, results)
+        getattr(self.extension, name)(y.dtype == torch.float64, self.set, numbers, addresses, results)
 
     def _call_runs(
         self,
@@ -195,7 +202,7 @@ class Cpp(Backend):
             "column_signal": x.data_ptr(),
             "weight": _address(matrices),
         }
-        getattr(self.extension, name)(out.dtype == torch.float64, self.avx2, numbers, addresses, out.data_ptr())
+        getattr(self.extension, name)(out.dtype == torch.float64, self.set, numbers, addresses, out.data_ptr())
 
 
 def _left_to_torch(rows: Rows, a: Activations, weight: Tensor) -> bool:
@@ -216,4 +223,4 @@ def _like(tensor: Tensor, example: Tensor) -> Tensor:
     return torch.empty_strided(example.shape, example.stride(), dtype=tensor.dtype).copy_(tensor)
 
 
-CPP = Cpp(_extension, bool(_extension and _extension.avx2() and os.environ.get("EDGECOND_NATIVE") != "plain"))
+CPP = Cpp(_extension, os.environ.get("EDGECOND_NATIVE"))

@@ -91,5 +91,9 @@ namespace avx2 {
 EDGECOND_KERNELS(float)
 EDGECOND_KERNELS(double)
 }  // namespace avx2
+namespace avx512 {
+EDGECOND_KERNELS(float)
+EDGECOND_KERNELS(double)
+}  // namespace avx512
 
 }  // namespace edgecond

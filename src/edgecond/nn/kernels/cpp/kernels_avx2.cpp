@@ -7,6 +7,7 @@
 #endif
 #define EDGECOND_ISA avx2
 #define EDGECOND_VECTOR_BYTES 32
+#define EDGECOND_TILE_ROWS 6
 #include "kernels.inl"
 #if defined(__clang__)
 #pragma clang attribute pop

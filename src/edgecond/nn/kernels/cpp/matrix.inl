@@ -31,7 +31,7 @@ void store(T *to, Vector<T> value) {
 template <class T, int M, int N>
 void tile(int64_t depth, const T *a, int64_t ai, int64_t ad, const T *b, int64_t bd, T *c, int64_t ci, bool add) {
   Vector<T> sums[M][N];  // every loop over it is unrolled, so that it stays in registers
-#pragma GCC unroll 8
+#pragma GCC unroll 16
   for (int i = 0; i < M; ++i)
 #pragma GCC unroll 2
     for (int j = 0; j < N; ++j) sums[i][j] = add ? load(c + i * ci + j * kLanes<T>) : Vector<T>{};
@@ -40,30 +40,25 @@ void tile(int64_t depth, const T *a, int64_t ai, int64_t ad, const T *b, int64_t
     Vector<T> row[N];
 #pragma GCC unroll 2
     for (int j = 0; j < N; ++j) row[j] = load(b + d * bd + j * kLanes<T>);
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int i = 0; i < M; ++i) {
       const Vector<T> factor = a[i * ai + d * ad] - Vector<T>{};
 #pragma GCC unroll 2
       for (int j = 0; j < N; ++j) sums[i][j] += factor * row[j];
     }
   }
-#pragma GCC unroll 8
+#pragma GCC unroll 16
   for (int i = 0; i < M; ++i)
 #pragma GCC unroll 2
     for (int j = 0; j < N; ++j) store(c + i * ci + j * kLanes<T>, sums[i][j]);
 }
 
-template <class T, int N>
+// The same for m rows, 1 <= m <= M.
+template <class T, int N, int M = EDGECOND_TILE_ROWS>
 void tile(int64_t m, int64_t depth, const T *a, int64_t ai, int64_t ad, const T *b, int64_t bd, T *c, int64_t ci,
           bool add) {
-  switch (m) {
-    case 1: return tile<T, 1, N>(depth, a, ai, ad, b, bd, c, ci, add);
-    case 2: return tile<T, 2, N>(depth, a, ai, ad, b, bd, c, ci, add);
-    case 3: return tile<T, 3, N>(depth, a, ai, ad, b, bd, c, ci, add);
-    case 4: return tile<T, 4, N>(depth, a, ai, ad, b, bd, c, ci, add);
-    case 5: return tile<T, 5, N>(depth, a, ai, ad, b, bd, c, ci, add);
-    case 6: return tile<T, 6, N>(depth, a, ai, ad, b, bd, c, ci, add);
-  }
+  if (m == M) return tile<T, M, N>(depth, a, ai, ad, b, bd, c, ci, add);
+  if constexpr (M > 1) tile<T, N, M - 1>(m, depth, a, ai, ad, b, bd, c, ci, add);
 }
 
 // The matrix b: rows `bd` apart, cut into panels of kPanel columns that are `step` apart.
@@ -84,9 +79,9 @@ void multiply(int64_t rows, int64_t columns, int64_t depth, const T *a, int64_t 
               int64_t ci, bool add) {
   for (int64_t j = 0; j < columns; j += kPanel<T>) {
     const T *panel = b.data + j / kPanel<T> * b.step;
-    int64_t tiles = (rows + 5) / 6;
+    int64_t tiles = (rows + EDGECOND_TILE_ROWS - 1) / EDGECOND_TILE_ROWS;
     for (int64_t i = 0; i < rows; --tiles) {
-      const int64_t m = (rows - i + tiles - 1) / tiles;  // tiles of equal height: 32 is 6+6+5+5+5+5
+      const int64_t m = (rows - i + tiles - 1) / tiles;  // tiles of equal height: 32 is 6+6+5+5+5+5, or 11+11+10
       if (columns - j >= kPanel<T>)
         tile<T, 2>(m, depth, a + i * ai, ai, ad, panel, b.bd, c + i * ci + j, ci, add);
       else
@@ -135,11 +130,11 @@ void transpose(const T *from, int64_t rows, int64_t columns, T *to) {
   for (int64_t i = 0; i < rows; i += L)
     for (int64_t j = 0; j < columns; j += L) {
       Vector<T> square[L];
-#pragma GCC unroll 8
+#pragma GCC unroll 16
       for (int r = 0; r < L; ++r) square[r] = load(from + (i + r) * columns + j);
-#pragma GCC unroll 3
+#pragma GCC unroll 4
       for (int half = 1; half < L; half *= 2)
-#pragma GCC unroll 8
+#pragma GCC unroll 16
         for (int r = 0; r < L; ++r) {
           if (r & half) continue;
           M upper{}, lower{};
@@ -151,7 +146,7 @@ void transpose(const T *from, int64_t rows, int64_t columns, T *to) {
           square[r] = __builtin_shuffle(a, b, upper);
           square[r + half] = __builtin_shuffle(a, b, lower);
         }
-#pragma GCC unroll 8
+#pragma GCC unroll 16
       for (int r = 0; r < L; ++r) store(to + (j + r) * rows + i, square[r]);
     }
 #endif

@@ -14,19 +14,27 @@ using edgecond::kMaxThreads;
 using edgecond::Problem;
 using edgecond::Runs;
 
-bool has_avx2() {
+// The instruction sets that kernels are compiled for, each with those before it; the number of those that this processor has.
+constexpr const char *kSets[] = {"plain", "avx2", "avx512"};
+
+int sets_here() {
 #if defined(__x86_64__)
-  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return 1;
+  const bool wide = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+                    __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw");
+  return wide ? 3 : 2;
 #else
-  return false;
+  return 1;
 #endif
 }
 
 #if defined(__x86_64__)
-#define EDGECOND_CALL(kernel, wide, ...) \
-  ((wide) ? edgecond::avx2::kernel(__VA_ARGS__) : edgecond::plain::kernel(__VA_ARGS__))
+#define EDGECOND_CALL(kernel, set, ...)                 \
+  ((set) == 2   ? edgecond::avx512::kernel(__VA_ARGS__) \
+   : (set) == 1 ? edgecond::avx2::kernel(__VA_ARGS__)   \
+                : edgecond::plain::kernel(__VA_ARGS__))
 #else
-#define EDGECOND_CALL(kernel, wide, ...) edgecond::plain::kernel(__VA_ARGS__)
+#define EDGECOND_CALL(kernel, set, ...) edgecond::plain::kernel(__VA_ARGS__)
 #endif
 
 // The arguments of one call, read by name: numbers from one dict, addresses from another, lists of either as tuples.
@@ -225,7 +233,7 @@ PyObject *unlocked(F kernel) {
 
 // The positional arguments of a kernel: `results` is the address of its output, or a dict of addresses for `spread`.
 struct Call {
-  int is_double = 0, wide = 0;
+  int is_double = 0, set = 0;
   PyObject *numbers = nullptr, *addresses = nullptr, *results = nullptr;
 };
 
@@ -243,7 +251,7 @@ struct Gather {
     Problem<T> g{};
     T *out = output<T>(call);
     if (!out || !read(g, call.numbers, call.addresses)) return nullptr;
-    return unlocked([&] { return EDGECOND_CALL(gather, call.wide, g, out); });
+    return unlocked([&] { return EDGECOND_CALL(gather, call.set, g, out); });
   }
 };
 
@@ -258,7 +266,7 @@ struct Spread {
     if (!check_that(g.row_signal, "the address of row_signal") ||
         !check_that(!g.layers || !to.hidden || to.want_layers, "the gradients of layers for that of their labels"))
       return nullptr;
-    return unlocked([&] { return EDGECOND_CALL(spread, call.wide, g, to); });
+    return unlocked([&] { return EDGECOND_CALL(spread, call.set, g, to); });
   }
 };
 
@@ -269,7 +277,7 @@ struct Products {
     T *out = output<T>(call);
     if (!out || !read(g, call.numbers, call.addresses)) return nullptr;
     if (!check_that(g.weight, "the address of weight")) return nullptr;
-    return unlocked([&] { return EDGECOND_CALL(products, call.wide, g, out); });
+    return unlocked([&] { return EDGECOND_CALL(products, call.set, g, out); });
   }
 };
 
@@ -280,17 +288,18 @@ struct OuterSums {
     T *out = output<T>(call);
     if (!out || !read(g, call.numbers, call.addresses)) return nullptr;
     if (!check_that(g.row_signal, "the address of row_signal")) return nullptr;
-    return unlocked([&] { return EDGECOND_CALL(outer_sums, call.wide, g, out); });
+    return unlocked([&] { return EDGECOND_CALL(outer_sums, call.set, g, out); });
   }
 };
 
 template <class Kernel>
 PyObject *call(PyObject *, PyObject *tuple) {
   Call call;
-  if (!PyArg_ParseTuple(tuple, "ppO!O!O", &call.is_double, &call.wide, &PyDict_Type, &call.numbers, &PyDict_Type,
+  if (!PyArg_ParseTuple(tuple, "piO!O!O", &call.is_double, &call.set, &PyDict_Type, &call.numbers, &PyDict_Type,
                         &call.addresses, &call.results))
     return nullptr;
-  call.wide = call.wide && has_avx2();
+  const int most = sets_here() - 1;
+  call.set = call.set < 0 ? 0 : call.set < most ? call.set : most;
   return call.is_double ? Kernel::template run<double>(call) : Kernel::template run<float>(call);
 }
 
@@ -316,7 +325,12 @@ PyObject *drop(PyObject *, PyObject *tuple, PyObject *named) {
   });
 }
 
-PyObject *avx2(PyObject *, PyObject *) { return PyBool_FromLong(has_avx2()); }
+PyObject *instruction_sets(PyObject *, PyObject *) {
+  const int count = sets_here();
+  PyObject *names = PyTuple_New(count);
+  for (int i = 0; names && i < count; ++i) PyTuple_SetItem(names, i, PyUnicode_FromString(kSets[i]));
+  return names;
+}
 
 PyMethodDef methods[] = {
     {"gather", call<Gather>, METH_VARARGS, "Blend the neighbours of every row, then multiply."},
@@ -325,7 +339,7 @@ PyMethodDef methods[] = {
     {"outer_sums", call<OuterSums>, METH_VARARGS, "Compute the gradient of these filters."},
     {"drop", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(drop)), METH_VARARGS | METH_KEYWORDS,
      "Set elements to zero at random."},
-    {"avx2", avx2, METH_NOARGS, "Return whether this processor has AVX2 and FMA."},
+    {"instruction_sets", instruction_sets, METH_NOARGS, "Return the names of the instruction sets of this processor."},
     {nullptr, nullptr, 0, nullptr}};
 
 PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_kernels", nullptr, -1, methods, nullptr, nullptr, nullptr, nullptr};

@@ -16,9 +16,11 @@ import torch
 from torch import nn, Tensor
 from torch_geometric.nn import NNConv
 
+from benchmarks import records
 from benchmarks.cases import SEED
 from benchmarks.timing import seconds
 from edgecond import ECConv
+from edgecond.nn.edge_index import graph_of
 
 ROUNDS = 9
 GROUPS = (4, 3, 2)  # widths of the one-hot groups of multi-hot labels, as bond type, stereo and ring membership
@@ -131,26 +133,36 @@ class Rivals:
 
 
 def measure(case: Case, threads: int) -> dict[str, Any]:
-    """Return median milliseconds of each model, and the median ratio within a round."""
+    """Return median milliseconds of each model, the median ratio within a round, and what later layers spend on graphs.
+
+    The last is the time to recognise a graph that the first layer has sorted, as a share of the step of a layer.
+    """
     rivals = Rivals(case)
     torch.set_num_threads(threads)
     rivals.check()
-    times: dict[str, list[float]] = {rival: [] for rival in rivals.models}
+    graph = rivals.edge_index.clone(), rivals.edge_attr.clone()
+    times: dict[str, list[float]] = {name: [] for name in (*rivals.models, "graph")}
     for _ in range(ROUNDS):
         times["NNConv"].append(seconds(lambda: rivals.step("NNConv")))
         times["ECConv"].append(median(seconds(lambda: rivals.step("ECConv")) for _ in range(5)))
-    ratios = [theirs / ours for theirs, ours in zip(times["NNConv"], times["ECConv"], strict=True)]
+        times["graph"].append(median(seconds(lambda: graph_of(*graph, num_vertices=len(rivals.x))) for _ in range(5)))
+    theirs, ours, graphs = times.values()
     return {
-        "milliseconds": {rival: 1e3 * median(spent) for rival, spent in times.items()},
-        "times_faster": median(ratios),
+        "milliseconds": {rival: 1e3 * median(times[rival]) for rival in rivals.models},
+        "times_faster": median(a / b for a, b in zip(theirs, ours, strict=True)),
+        "graph_share": median(case.layers * a / b for a, b in zip(graphs, ours, strict=True)),
     }
 
 
 def main(names: list[str]) -> None:
+    """Measure the models of these names, or all, and add them to the record."""
+    record = records.read(records.MODELS)
     for name in names or CASES:
-        for threads in (1, 2):
-            found = measure(CASES[name], threads)
-            print(f"{name:12} {threads} threads: {found['times_faster']:5.1f}x", found["milliseconds"], flush=True)
+        found = {str(threads): measure(CASES[name], threads) for threads in (1, 2)}
+        record[name] = {**records.circumstances(), "time": found}
+        ratios = ", ".join(f"{row['times_faster']:.1f}x with {threads} thread(s)" for threads, row in found.items())
+        print(f"{CASES[name].title}: {ratios}", flush=True)
+    records.write(records.MODELS, record)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ from typing import Any
 
 from benchmarks import large, records
 from benchmarks.cases import CASES, RIVALS
+from benchmarks.models import CASES as CALLED
 
 PAGE = records.ROOT / "docs" / "benchmarks.md"
 THREADS = ("1", "2")
@@ -18,6 +19,7 @@ def page(
     networks: dict[str, Any],
     pyramids: dict[str, Any] | None = None,
     predict: dict[str, Any] | None = None,
+    models: dict[str, Any] | None = None,
 ) -> str:
     """Return the page with the records as tables."""
     lines = [
@@ -28,11 +30,13 @@ def page(
         "the ratio within a round. Memory is the high-water mark of a fresh process above the inputs. The share of",
         "peak compares the arithmetic of the algorithm, nothing counted twice, with a 1024 x 1024 matrix product",
         "measured in the same round.",
-        "`make bench` writes this page and its records, `layers.json` and `network.json` in `results/benchmarks`.",
-        "",
-        measured(layers),
+        "`make bench` writes this page and its records, `layers.json`, `models.json` and `network.json` in",
+        "`results/benchmarks`.",
         "",
     ]
+    if models:
+        lines += [*drop_in(models), ""]
+    lines += [measured(layers), ""]
     for name, case in CASES.items():
         kind = f"{case.categories} categories" if case.categories else "continuous labels"
         widths = "-".join(map(str, case.widths))
@@ -78,6 +82,34 @@ def page(
     if predict:
         lines += ["", *predicting(predict)]
     return "\n".join(lines) + "\n"
+
+
+def drop_in(record: dict[str, Any]) -> list[str]:
+    """Return the section of models called with `edge_index`."""
+    text = (
+        "Every `NNConv` of a model is replaced by `ECConv.from_nnconv` and called as before, with an `edge_index` in no "
+        "order and `edge_attr`: forward and backward, with tensors that are new in every step, as from a loader. The first "
+        "layer sorts the edges; the last two columns are the share of a step that later layers spend on recognising them."
+    )
+    lines = [
+        "## Models called with edge_index",
+        "",
+        *textwrap.wrap(text, 112, break_on_hyphens=False, break_long_words=False),
+        "",
+        measured(next(iter(record.values()))),
+        "",
+        "| model | vertices | edges | F | width | 1 thread | 2 threads | graph, 1 thread | 2 threads |",
+        "|---|---:|---:|---|---:|---:|---:|---:|---:|",
+    ]
+    for name, row in record.items():
+        case, times = CALLED[name], [row["time"][threads] for threads in THREADS]
+        sizes = [f"{case.graphs * case.vertices:,}", f"{case.graphs * case.edges:,}"]
+        shares = [f"{time['graph_share']:.1%}" for time in times]
+        ratios = [f"{time['times_faster']:.1f}x" for time in times]
+        lines.append(
+            table_row([case.title, *sizes, "-".join(map(str, case.widths)), str(case.width), *ratios, *shares])
+        )
+    return lines
 
 
 def training_step(name: str, record: dict[str, Any]) -> list[str]:
@@ -179,7 +211,8 @@ def table_row(cells: list[str]) -> str:
 
 def write() -> None:
     """Write the page from the records that exist."""
-    read = map(records.read, (records.LAYERS, records.NETWORK, records.PYRAMIDS, records.PREDICT))
+    paths = (records.LAYERS, records.NETWORK, records.PYRAMIDS, records.PREDICT, records.MODELS)
+    read = map(records.read, paths)
     PAGE.write_text(page(*read))
     print(f"wrote {PAGE.relative_to(records.ROOT)}")
 

@@ -14,6 +14,7 @@ from edgecond.nn import kernels
 
 ROOT = Path(__file__).parent.parent
 LAYERS = ROOT / "results" / "benchmarks" / "layers.json"
+MODELS = ROOT / "results" / "benchmarks" / "models.json"
 NETWORK = ROOT / "results" / "benchmarks" / "network.json"
 PYRAMIDS = ROOT / "results" / "benchmarks" / "pyramids.json"
 PREDICT = ROOT / "results" / "benchmarks" / "predict.json"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from benchmarks import large, memory, network, page, readme, records, timing
+from benchmarks import large, memory, models, network, page, readme, records, timing
 from benchmarks.cases import CASES, RIVALS
 from edgecond.errors import DataError
 
@@ -24,6 +24,7 @@ def layers() -> dict[str, Any]:
 
 if __name__ == "__main__":
     records.write(records.LAYERS, layers())
+    models.main([])
     for row in network.ROWS:
         try:
             network.main(row)

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from edgecond.nn.convolution.grouped import grouped
 from edgecond.nn.kernels import products, Runs
+from edgecond.nn.kernels import torch as torch_backend
 from tests.nn.convolution.zoo import assert_agree, evaluate, numbers
 
 SIZES = [[300], [2, 3], [0, 4, 1, 0, 200], [1, 1, 1, 1, 1], [97, 96, 95], [1500] * 3]
@@ -67,6 +68,17 @@ def test_every_width_is_served(widths: tuple[int, int], scaled: bool, dtype: tor
     ours = evaluate(by_run([7, 100]), **{key: tensor.to(dtype) for key, tensor in inputs.items()})
 
     assert_agree(ours, evaluate(by_edge([7, 100]), **inputs))
+
+
+@pytest.mark.parametrize("scaled", [False, True], ids=["", "linear in a scale"])
+@pytest.mark.parametrize("sizes", SIZES, ids=str)
+@pytest.mark.parametrize("engine", ["torch"], indirect=True)
+def test_the_sizes_of_runs_need_not_be_read(sizes: list[int], scaled: bool, engine: str, monkeypatch):
+    """As on devices that would have to wait: runs are multiplied in pieces, of which some are empty."""
+    monkeypatch.setattr(torch_backend, "READABLE", ())
+    inputs = inputs_of(sizes, scaled)
+
+    assert_agree(evaluate(by_run(sizes), **inputs), evaluate(by_edge(sizes), **inputs))
 
 
 def test_no_run_at_all_gives_zeros(engine: str):

@@ -130,8 +130,22 @@ def test_the_torch_backend_may_take_one_channel_at_a_time(kind: str, by: str, mo
 
     at_once = all_sums()
     monkeypatch.setattr(torch_backend, "ELEMENTS", 1)
+    by_channel = all_sums()
+    monkeypatch.setattr(torch_backend, "BLOCK", 1)
 
+    torch.testing.assert_close(by_channel, at_once)
     torch.testing.assert_close(all_sums(), at_once)
+
+
+@by
+@pytest.mark.parametrize("engine", ["torch"], indirect=True)
+def test_autocast_leaves_the_sums_in_the_precision_of_their_arguments(by: str, engine: str):
+    """The operator widens its arguments to float32; bfloat16, which autocast asks for, has a precision of 1/256."""
+    x, hidden, weight = numbers(5, J).float(), numbers(M, K, seed=1).float(), numbers(K, R, J, seed=2).float()
+    plain = factored(x, GRAPH, hidden, weight, by=by)
+
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        torch.testing.assert_close(factored(x, GRAPH, hidden, weight, by=by), plain)
 
 
 # Repeatability

@@ -113,11 +113,11 @@ def _pieces(
     w, order = torch.sort(labels[:, 0], stable=True)
     breakpoints = -c / a[:, 0]  # infinite or NaN where a is zero, and sorted to the end, where it cuts nothing
     ends = torch.tensor([0, len(w)], device=w.device)
-    cuts = torch.cat(
-        [torch.searchsorted(w, breakpoints), torch.searchsorted(w, breakpoints, right=True), ends]
-    ).unique()
+    cuts = torch.cat([torch.searchsorted(w, breakpoints), torch.searchsorted(w, breakpoints, right=True), ends])
+    # How many cuts are distinct would have to be read back from a device: there, pieces may be empty.
+    cuts = cuts.unique() if w.device.type == "cpu" else cuts.sort().values
     # In the middle of a piece, rounding cannot change which units are active.
-    middle = (w[cuts[:-1]] + w[cuts[1:] - 1]) / 2
+    middle = (w[cuts[:-1].clamp(max=len(w) - 1)] + w[cuts[1:] - 1]) / 2
     return order, cuts, middle[:, None]
 
 

@@ -6,8 +6,11 @@ which the kernels were not built. `EDGECOND_NATIVE=0` turns the kernels off; `av
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
+
 from jaxtyping import Float
 from torch import Tensor  # no `import torch` here: the name is that of a module of this package
+from torch.amp import autocast, is_autocast_available
 
 from edgecond.graph import Rows
 from edgecond.nn.kernels.cpp import CPP
@@ -73,7 +76,8 @@ def fuses(signal: Tensor) -> bool:
 def gather(rows: Rows, a: Activations, weight: Float[Tensor, "c r j"], y: Float[Tensor, "v j"]) -> Tensor:
     """Blend the signals of the neighbours of each row, then multiply: one output per row."""
     check_rows(rows, a, weight, None, y)
-    return backend_for(y).gather(rows, a, weight, y)
+    with _without_autocast(y):
+        return backend_for(y).gather(rows, a, weight, y)
 
 
 def spread(
@@ -89,7 +93,8 @@ def spread(
         return
     check_rows(rows, a, weight, z, y)
     check_gradients(to, a, weight, y)
-    backend_for(y).spread(rows, a, weight, z, y, to)
+    with _without_autocast(y):
+        backend_for(y).spread(rows, a, weight, z, y, to)
 
 
 def products(
@@ -97,15 +102,23 @@ def products(
 ) -> Float[Tensor, "n o"]:
     r"""Return $\sum_{e=(j,i)} (M_{0r} + s_e M_{1r})\, x_j$ for each of `count` targets $i$, $r$ the run of $e$."""
     check_runs(runs, matrices, None, x)
-    return backend_for(x).products(runs, matrices, x, count)
+    with _without_autocast(x):
+        return backend_for(x).products(runs, matrices, x, count)
 
 
 def outer_sums(runs: Runs, z: Float[Tensor, "n o"], x: Float[Tensor, "v i"]) -> Float[Tensor, "g c o i"]:
     r"""Return $\sum_{e=(j,i)} z_i x_j^\top$ over every run, and the same times $s_e$: the gradient of the matrices."""
     check_runs(runs, None, z, x)
-    return backend_for(x).outer_sums(runs, z, x)
+    with _without_autocast(x):
+        return backend_for(x).outer_sums(runs, z, x)
 
 
 def drop_(tensor: Tensor, p: float, seed: int) -> Tensor:
     """Set each element of a tensor to zero with probability $0 < p < 1$, in place."""
     return backend_for(tensor).drop_(tensor, p, seed)
+
+
+def _without_autocast(signal: Tensor) -> AbstractContextManager[object]:
+    """Keep the products of a backend in the precision of their arguments, which were widened where autocast asks."""
+    device = signal.device.type
+    return autocast(device, enabled=False) if is_autocast_available(device) else nullcontext()

@@ -139,6 +139,18 @@ def activate(labels: Float[Tensor, "e s"], weights: Sequence[Tensor], biases: Se
     return activations
 
 
+def descend(a: Activations, activations: list[Tensor], gradient: Tensor, to: Gradients) -> None:
+    """Propagate the gradient of the last activations to the hidden layers and the labels."""
+    for position in reversed(range(len(a.weights))):
+        gradient = gradient.masked_fill(activations[position + 1] <= 0, 0)  # as in torch, a NaN passes
+        to.weights[position].copy_(gradient.T @ activations[position])
+        to.biases[position].copy_(gradient.sum(0))
+        if position or to.hidden is not None:
+            gradient = gradient @ a.weights[position]
+    if to.hidden is not None:
+        to.hidden.copy_(gradient)
+
+
 def check_rows(rows: Rows, a: Activations, weight: Tensor, z: Tensor | None, y: Tensor) -> None:
     """Check the arguments of `gather` and `spread`: backends that work on addresses trust every size and type."""
     signals = [

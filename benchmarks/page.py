@@ -87,9 +87,10 @@ def page(
 def drop_in(record: dict[str, Any]) -> list[str]:
     """Return the section of models called with `edge_index`."""
     text = (
-        "Every `NNConv` of a model is replaced by `ECConv.from_nnconv` and called as before, with an `edge_index` in no "
-        "order and `edge_attr`: forward and backward, with tensors that are new in every step, as from a loader. The first "
-        "layer sorts the edges; the last two columns are the share of a step that later layers spend on recognising them."
+        "Every `NNConv` of a model is replaced by `ECConv.from_nnconv` and called as before, with an `edge_index` in "
+        "no order and `edge_attr`: forward and backward, with tensors that are new in every step, as from a loader. "
+        "The first layer sorts the edges; the last two columns are the share of a step that later layers spend on "
+        "recognising them."
     )
     lines = [
         "## Models called with edge_index",

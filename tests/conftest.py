@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import pytest
 import torch
+
+os.environ.setdefault("TRITON_INTERPRET", "1")  # read where Triton is imported: its kernels then run on a CPU
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -1,7 +1,8 @@
 """The sums behind the exact algorithms: one interface, one module per backend, and the choice among them by tensor.
 
-The C++ kernels serve float32 and float64 on the CPU; torch serves every other device and precision, and machines on
-which the kernels were not built. `EDGECOND_NATIVE=0` turns the kernels off; `avx2` and `plain` turn wider vectors off.
+The C++ kernels serve float32 and float64 on the CPU, Triton's serve float32 and the halves on GPUs; torch serves every
+other device and precision, and machines on which the kernels were not built or Triton is not installed.
+`EDGECOND_NATIVE=0` turns the C++ kernels off; `avx2` and `plain` turn wider vectors off.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from edgecond.nn.kernels.interface import (
     Runs,
 )
 from edgecond.nn.kernels.torch import TORCH
+from edgecond.nn.kernels.triton import TRITON
 
 __all__ = [
     "BACKENDS",
@@ -47,7 +49,7 @@ __all__ = [
     "spread",
 ]
 
-BACKENDS: tuple[Backend, ...] = (CPP, TORCH)  # in order of preference; the last serves every tensor
+BACKENDS: tuple[Backend, ...] = (CPP, TRITON, TORCH)  # in order of preference; the last serves every tensor
 
 
 def available() -> bool:

@@ -1,0 +1,297 @@
+r"""The programs that run on a GPU: sums over the edges of rows, and what adds up the pieces of long rows.
+
+A row $r$ of the sums in `interface` is cut at every edge whose number is a multiple of `CUT`. Its first piece has the
+number $r$; what follows the cut before edge $t \cdot$ `CUT` is piece $n + t - 1$. Every program owns `ROWS` consecutive
+pieces, of which it reads `B` edges at a time, and alone writes their sums: nothing is added atomically, so that a rerun
+gives the same bits.
+
+Names in capitals are known at compile time. `WIDTH`, `H`, `K` and `J` are the widths of labels (or of given
+activations), of the first of two hidden layers of $F$, of the activations $a$ and of the signal $y$; `SP`, `HP`, `KP`
+and `JP` are the tiles that they are read in, padded with zeros. Sums are taken in single precision, and `P` is the
+precision of products. Rows and edges are multiplied by widths as 64-bit numbers.
+"""
+
+import triton
+import triton.language as tl
+
+SIZES = ("begin", "end", "n")  # one compiled kernel serves graphs of all sizes
+
+
+@triton.jit
+def edges_of(p, n, pointer, owner, CUT: tl.constexpr):
+    """Return the first edge of a piece, and the edge after its last; `owner` holds the rows of pieces n, n + 1, ..."""
+    if p < n:
+        low = tl.load(pointer + p)
+        high = tl.minimum(tl.load(pointer + p + 1), (low // CUT + 1) * CUT)
+    else:
+        row = tl.load(owner + (p - n))
+        low = (p - n + 1) * CUT
+        high = tl.minimum(tl.load(pointer + row + 1), low + CUT)
+        high = tl.where(tl.load(pointer + row) < low, high, low)  # a row that begins here has it in its first piece
+    return low, high
+
+
+@triton.jit
+def layer(weight, bias, I: tl.constexpr, O: tl.constexpr, IP: tl.constexpr, OP: tl.constexpr):
+    """Return the transposed weight of a hidden layer and its bias."""
+    i, o = tl.arange(0, IP), tl.arange(0, OP)
+    inside = (i < I)[:, None] & (o < O)[None, :]
+    transposed = tl.load(weight + o[None, :] * I + i[:, None], mask=inside, other=0.0)
+    return transposed, tl.load(bias + o, mask=o < O, other=0.0).to(tl.float32)
+
+
+@triton.jit
+def activate(inputs, weight, bias, ok, P: tl.constexpr):
+    """Return the activations of a hidden layer, zero for edges that are not there; a NaN passes, as in torch."""
+    linear = tl.dot(inputs, weight, input_precision=P) + bias[None, :]
+    return tl.where((linear <= 0.0) | (ok[:, None] == 0), 0.0, linear).to(inputs.dtype)
+
+
+@triton.jit
+def layers_of(
+    w1, b1, w2, b2, WIDTH: tl.constexpr, H: tl.constexpr, K: tl.constexpr,
+    SP: tl.constexpr, HP: tl.constexpr, KP: tl.constexpr, DEPTH: tl.constexpr,
+):  # fmt: skip
+    """Return the weights and biases of the hidden layers, of which there are `DEPTH`."""
+    u1, v1, u2, v2 = 0, 0, 0, 0
+    if DEPTH > 0:
+        u1, v1 = layer(w1, b1, WIDTH, H, SP, HP)
+    if DEPTH > 1:
+        u2, v2 = layer(w2, b2, H, K, HP, KP)
+    return u1, v1, u2, v2
+
+
+@triton.jit
+def labels_of(e, ok, hidden, WIDTH: tl.constexpr, SP: tl.constexpr):
+    """Return the labels of edges."""
+    s = tl.arange(0, SP)
+    return tl.load(hidden + e[:, None] * WIDTH + s[None, :], mask=ok[:, None] & (s < WIDTH)[None, :], other=0.0)
+
+
+@triton.jit
+def activations_of(
+    e, ok, hidden, skip, u1, v1, u2, v2, WIDTH: tl.constexpr, K: tl.constexpr, SP: tl.constexpr, KP: tl.constexpr,
+    DEPTH: tl.constexpr, INDEX: tl.constexpr, TYPE: tl.constexpr, P: tl.constexpr,
+):  # fmt: skip
+    r"""Return $a_e$: computed from labels, or one-hot, or given; the tile of it that begins at `skip`."""
+    c = skip + tl.arange(0, KP)
+    inside = ok[:, None] & (c < K)[None, :]
+    if DEPTH > 0:
+        a = activate(labels_of(e, ok, hidden, WIDTH, SP), u1, v1, ok, P)
+        if DEPTH > 1:
+            a = activate(a, u2, v2, ok, P)
+    elif INDEX:
+        a = ((tl.load(hidden + e, mask=ok, other=-1)[:, None] == c[None, :]) & inside).to(tl.float32).to(TYPE)
+    else:
+        a = tl.load(hidden + e[:, None] * K + c[None, :], mask=inside, other=0.0)
+    return a
+
+
+@triton.jit
+def times(a, scale, i, ok):
+    r"""Return $s_e a_e$."""
+    return (a.to(tl.float32) * tl.load(scale + i, mask=ok, other=0.0).to(tl.float32)[:, None]).to(a.dtype)
+
+
+@triton.jit(do_not_specialize=SIZES)
+def blend(
+    pointer, owner, column, edge, hidden, scale, w1, b1, w2, b2, y, out, begin, end, n,
+    WIDTH: tl.constexpr, H: tl.constexpr, K: tl.constexpr, J: tl.constexpr,
+    SP: tl.constexpr, HP: tl.constexpr, KP: tl.constexpr, JP: tl.constexpr,
+    DEPTH: tl.constexpr, INDEX: tl.constexpr, SCALED: tl.constexpr, EDGE: tl.constexpr, BIAS: tl.constexpr,
+    CUT: tl.constexpr, ROWS: tl.constexpr, B: tl.constexpr, P: tl.constexpr,
+):  # fmt: skip
+    r"""Write $A_p = \sum_e a_e \otimes y_e$ for the pieces from `begin` up to `end`: `out` is (pieces, c, j).
+
+    With `SCALED`, there are twice as many channels, the others with $s_e a_e$.
+    """
+    TYPE: tl.constexpr = y.dtype.element_ty
+    skip = tl.program_id(1) * KP
+    c = skip + tl.arange(0, KP)
+    j = tl.program_id(2) * JP + tl.arange(0, JP)
+    u1, v1, u2, v2 = layers_of(w1, b1, w2, b2, WIDTH, H, K, SP, HP, KP, DEPTH)
+    first = begin + tl.program_id(0).to(tl.int64) * ROWS
+    for p in range(first, tl.minimum(first + ROWS, end)):
+        low, high = edges_of(p, n, pointer, owner, CUT)
+        sums = tl.zeros((KP, JP), tl.float32)
+        scaled = tl.zeros((KP, JP), tl.float32)
+        total = tl.zeros((JP,), tl.float32)
+        for position in range(low, high, B):
+            i = position + tl.arange(0, B)
+            ok = i < high
+            e = i
+            if EDGE:
+                e = tl.load(edge + i, mask=ok, other=0)
+            a = activations_of(e, ok, hidden, skip, u1, v1, u2, v2, WIDTH, K, SP, KP, DEPTH, INDEX, TYPE, P)
+            source = tl.load(column + i, mask=ok, other=0)
+            signal = tl.load(y + source[:, None] * J + j[None, :], mask=ok[:, None] & (j < J)[None, :], other=0.0)
+            sums += tl.dot(tl.trans(a), signal, input_precision=P)
+            if SCALED:
+                scaled += tl.dot(tl.trans(times(a, scale, i, ok)), signal, input_precision=P)
+            if BIAS:
+                total += tl.sum(signal.to(tl.float32), 0)
+        place = out + (p - begin) * ((K * (1 + SCALED) + BIAS) * J)
+        inside = (c < K)[:, None] & (j < J)[None, :]
+        tl.store(place + c[:, None] * J + j[None, :], sums, mask=inside)
+        if SCALED:
+            tl.store(place + (K + c)[:, None] * J + j[None, :], scaled, mask=inside)
+        if BIAS:  # noqa: SIM102 - only this condition is known at compile time
+            if tl.program_id(1) == 0:
+                tl.store(place + K * J + j, total, mask=j < J)
+
+
+@triton.jit(do_not_specialize=SIZES)
+def send(
+    pointer, owner, edge, hidden, scale, w1, b1, w2, b2, products, out, begin, end, n,
+    WIDTH: tl.constexpr, H: tl.constexpr, K: tl.constexpr, J: tl.constexpr,
+    SP: tl.constexpr, HP: tl.constexpr, KP: tl.constexpr, JP: tl.constexpr,
+    DEPTH: tl.constexpr, INDEX: tl.constexpr, SCALED: tl.constexpr, EDGE: tl.constexpr, BIAS: tl.constexpr,
+    CUT: tl.constexpr, ROWS: tl.constexpr, B: tl.constexpr, P: tl.constexpr,
+):  # fmt: skip
+    r"""Write the message $\sum_c a_{ec} G_{pc}$ of every edge of the pieces, in the order of the rows.
+
+    $G_{pc} = W_c^\top z_p$ are the `products`, (pieces, c, j). Activations that are computed fit one tile. With
+    `SCALED`, there are twice as many channels, the others for $s_e a_e$.
+    """
+    TYPE: tl.constexpr = products.dtype.element_ty
+    u1, v1, u2, v2 = layers_of(w1, b1, w2, b2, WIDTH, H, K, SP, HP, KP, DEPTH)
+    first = begin + tl.program_id(0).to(tl.int64) * ROWS
+    for p in range(first, tl.minimum(first + ROWS, end)):
+        low, high = edges_of(p, n, pointer, owner, CUT)
+        row = products + (p - begin) * ((K * (1 + SCALED) + BIAS) * J)
+        for position in range(low, high, B):
+            i = position + tl.arange(0, B)
+            ok = i < high
+            e = i
+            if EDGE:
+                e = tl.load(edge + i, mask=ok, other=0)
+            a = tl.zeros((B, KP), TYPE)
+            if DEPTH > 0:
+                a = activations_of(e, ok, hidden, 0, u1, v1, u2, v2, WIDTH, K, SP, KP, DEPTH, INDEX, TYPE, P)
+            for start in range(0, J, JP):
+                j = start + tl.arange(0, JP)
+                message = tl.zeros((B, JP), tl.float32)
+                if BIAS:
+                    message += tl.load(row + K * J + j, mask=j < J, other=0.0).to(tl.float32)[None, :]
+                for skip in range(0, K, KP):
+                    c = skip + tl.arange(0, KP)
+                    if DEPTH == 0:
+                        a = activations_of(e, ok, hidden, skip, u1, v1, u2, v2, WIDTH, K, SP, KP, DEPTH, INDEX, TYPE, P)
+                    inside = (c < K)[:, None] & (j < J)[None, :]
+                    G = tl.load(row + c[:, None] * J + j[None, :], mask=inside, other=0.0)
+                    message += tl.dot(a, G, input_precision=P)
+                    if SCALED:
+                        G = tl.load(row + (K + c)[:, None] * J + j[None, :], mask=inside, other=0.0)
+                        message += tl.dot(times(a, scale, i, ok), G, input_precision=P)
+                tl.store(out + i[:, None] * J + j[None, :], message, mask=ok[:, None] & (j < J)[None, :])
+
+
+@triton.jit(do_not_specialize=SIZES)
+def differentiate(
+    pointer, owner, column, edge, hidden, w1, b1, w2, b2, y, products, for_hidden, for_w1, for_b1, for_w2, for_b2,
+    begin, end, n,
+    WIDTH: tl.constexpr, H: tl.constexpr, K: tl.constexpr, J: tl.constexpr,
+    SP: tl.constexpr, HP: tl.constexpr, KP: tl.constexpr, JP: tl.constexpr,
+    DEPTH: tl.constexpr, EDGE: tl.constexpr, BIAS: tl.constexpr, LAYERS: tl.constexpr,
+    CUT: tl.constexpr, ROWS: tl.constexpr, B: tl.constexpr, P: tl.constexpr,
+):  # fmt: skip
+    r"""Take the gradients $G_{pc}\, y_e$ of the activations through the hidden layers of $F$ to the labels.
+
+    With `LAYERS`, write the sums for the layers over the edges of a program, which are added later. Without, write to
+    `for_hidden` the gradient of each label, or of the activations of each edge where there is no layer.
+    """
+    c = tl.program_id(1) * KP + tl.arange(0, KP)
+    s = tl.arange(0, SP)
+    o = tl.arange(0, HP)
+    u1, v1, u2, v2 = layers_of(w1, b1, w2, b2, WIDTH, H, K, SP, HP, KP, DEPTH)
+    sum_w1 = tl.zeros((HP, SP), tl.float32)
+    sum_b1 = tl.zeros((HP,), tl.float32)
+    sum_w2 = tl.zeros((KP, HP), tl.float32)
+    sum_b2 = tl.zeros((KP,), tl.float32)
+    first = begin + tl.program_id(0).to(tl.int64) * ROWS
+    for p in range(first, tl.minimum(first + ROWS, end)):
+        low, high = edges_of(p, n, pointer, owner, CUT)
+        row = products + (p - begin) * ((K + BIAS) * J)
+        for position in range(low, high, B):
+            i = position + tl.arange(0, B)
+            ok = i < high
+            e = i
+            if EDGE:
+                e = tl.load(edge + i, mask=ok, other=0)
+            source = tl.load(column + i, mask=ok, other=0)
+            gradient = tl.zeros((B, KP), tl.float32)
+            for start in range(0, J, JP):
+                j = start + tl.arange(0, JP)
+                G = tl.load(row + c[:, None] * J + j[None, :], mask=(c < K)[:, None] & (j < J)[None, :], other=0.0)
+                here = ok[:, None] & (j < J)[None, :]
+                signal = tl.load(y + source[:, None] * J + j[None, :], mask=here, other=0.0)
+                gradient += tl.dot(signal, tl.trans(G), input_precision=P)
+            if DEPTH == 0:
+                tl.store(for_hidden + e[:, None] * K + c[None, :], gradient, mask=ok[:, None] & (c < K)[None, :])
+            else:
+                labels = labels_of(e, ok, hidden, WIDTH, SP)
+                a = activate(labels, u1, v1, ok, P)
+                if DEPTH > 1:
+                    gradient = tl.where(activate(a, u2, v2, ok, P) <= 0.0, 0.0, gradient)
+                    narrow = gradient.to(a.dtype)
+                    if LAYERS:
+                        sum_w2 += tl.dot(tl.trans(narrow), a, input_precision=P)
+                        sum_b2 += tl.sum(gradient, 0)
+                    gradient = tl.dot(narrow, tl.trans(u2), input_precision=P)
+                gradient = tl.where(a <= 0.0, 0.0, gradient)
+                narrow = gradient.to(a.dtype)
+                if LAYERS:
+                    sum_w1 += tl.dot(tl.trans(narrow), labels, input_precision=P)
+                    sum_b1 += tl.sum(gradient, 0)
+                else:
+                    place = for_hidden + e[:, None] * WIDTH + s[None, :]
+                    back = tl.dot(narrow, tl.trans(u1), input_precision=P)
+                    tl.store(place, back, mask=ok[:, None] & (s < WIDTH)[None, :])
+    q = first // ROWS  # counted over all launches
+    if LAYERS:
+        inside = (o < H)[:, None] & (s < WIDTH)[None, :]
+        tl.store(for_w1 + q * (H * WIDTH) + o[:, None] * WIDTH + s[None, :], sum_w1, mask=inside)
+        tl.store(for_b1 + q * H + o, sum_b1, mask=o < H)
+    if LAYERS and DEPTH > 1:
+        inside = (c < K)[:, None] & (o < H)[None, :]
+        tl.store(for_w2 + q * (K * H) + c[:, None] * H + o[None, :], sum_w2, mask=inside)
+        tl.store(for_b2 + q * K + c, sum_b2, mask=c < K)
+
+
+@triton.jit(do_not_specialize=SIZES)
+def collect(
+    pointer, owner, order, values, out, end, n,
+    J: tl.constexpr, JP: tl.constexpr, CUT: tl.constexpr, ROWS: tl.constexpr, B: tl.constexpr,
+):  # fmt: skip
+    """Write the sum of the rows of `values` that each piece lists in `order`: `out` is (pieces, j)."""
+    j = tl.program_id(1) * JP + tl.arange(0, JP)
+    first = tl.program_id(0).to(tl.int64) * ROWS
+    for p in range(first, tl.minimum(first + ROWS, end)):
+        low, high = edges_of(p, n, pointer, owner, CUT)
+        total = tl.zeros((JP,), tl.float32)
+        for position in range(low, high, B):
+            i = position + tl.arange(0, B)
+            e = tl.load(order + i, mask=i < high, other=0)
+            here = (i < high)[:, None] & (j < J)[None, :]
+            total += tl.sum(tl.load(values + e[:, None] * J + j[None, :], mask=here, other=0.0).to(tl.float32), 0)
+        tl.store(out + p * J + j, total, mask=j < J)
+
+
+@triton.jit(do_not_specialize=SIZES)
+def join(pointer, out, n, J: tl.constexpr, JP: tl.constexpr, CUT: tl.constexpr, ROWS: tl.constexpr, B: tl.constexpr):
+    """Add to the first piece of every row the others, in their order: `out` is (pieces, j)."""
+    j = tl.program_id(1) * JP + tl.arange(0, JP)
+    first = tl.program_id(0).to(tl.int64) * ROWS
+    for row in range(first, tl.minimum(first + ROWS, n)):
+        low, high = tl.load(pointer + row), tl.load(pointer + row + 1)
+        cut, last = low // CUT, (high - 1) // CUT
+        if (low < high) & (cut < last):
+            place = out + row * J + j
+            total = tl.load(place, mask=j < J, other=0.0).to(tl.float32)
+            for position in range(cut, last, B):
+                q = position + tl.arange(0, B)
+                here = (q < last)[:, None] & (j < J)[None, :]
+                total += tl.sum(
+                    tl.load(out + (n + q)[:, None] * J + j[None, :], mask=here, other=0.0).to(tl.float32), 0
+                )
+            tl.store(place, total, mask=j < J)

@@ -7,6 +7,7 @@ from typing import Any
 
 from benchmarks import records
 from benchmarks.cases import CASES
+from benchmarks.models import CASES as CALLED
 from benchmarks.page import MIB, table_row, THREADS
 from edgecond.paper.fair import assessments, FOLDS, MODELS
 from edgecond.paper.tables import entries
@@ -43,6 +44,15 @@ def speed(layers: dict[str, Any], networks: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def gains(models: dict[str, Any]) -> str:
+    """Return a table of what models gain that are called with `edge_index`, one line per kind of labels."""
+    lines = ["| forward and backward, `edge_index` in any order | 1 thread | 2 threads |", "|---|---:|---:|"]
+    for name, row in models.items():
+        faster = [f"{row['time'][threads]['times_faster']:.0f}x faster" for threads in THREADS]
+        lines.append(table_row([CALLED[name].title, *faster]))
+    return "\n".join(lines)
+
+
 def accuracy(results: Path) -> str:
     """Return tables of the paper's plain ECC and its rerun, and of the fair protocol, where all folds have records."""
     plain = {
@@ -70,7 +80,11 @@ def accuracy(results: Path) -> str:
 def filled(text: str) -> str:
     """Return the README with its tables between their marks."""
     layers, networks = records.read(records.LAYERS), records.read(records.NETWORK)
-    tables = {"make bench": speed(layers, networks), "benchmarks.readme": accuracy(records.ROOT / "results")}
+    tables = {
+        "benchmarks.models": gains(records.read(records.MODELS)),
+        "make bench": speed(layers, networks),
+        "benchmarks.readme": accuracy(records.ROOT / "results"),
+    }
     for writer, table in tables.items():
         mark = f"<!-- written by {writer} -->"
         before, rest = text.split(mark)

@@ -43,6 +43,8 @@ __all__ = ["__version__", *_MODULE_OF]
 
 
 def __getattr__(name: str) -> object:
+    if name == "nn":  # for `edgecond.nn.swap` after `import edgecond`
+        return import_module("edgecond.nn")
     if name not in _MODULE_OF:
         raise AttributeError(f"module 'edgecond' has no attribute {name!r}")
     value = getattr(import_module(_MODULE_OF[name]), name)

@@ -72,6 +72,7 @@ class Graph(Movable):
         num_vertices: int,
         sizes: Int[Tensor, " b"] | None = None,
         num_sources: int | Int[Tensor, " b"] | None = None,
+        is_sorted: bool = False,
     ) -> Graph:
         """Build a graph from edges in any order.
 
@@ -82,6 +83,7 @@ class Graph(Movable):
             num_vertices: Number of vertices $n$, including isolated ones.
             sizes: Number of vertices of each graph of a batch; a single graph by default.
             num_sources: Number of sources (of each graph) of a bipartite graph, whose sources are not its targets.
+            is_sorted: Whether the edges are in the order of their targets. Where values are read, that is seen anyway.
         """
         labels = labels if isinstance(labels, Labels) else Labels(labels)
         sizes = torch.tensor([num_vertices], device=source.device) if sizes is None else sizes
@@ -100,7 +102,7 @@ class Graph(Movable):
             _check_range(target, num_vertices, "target")
             _check_labels(labels)
         # A stable sort keeps the order of the edges into a vertex, so that every run adds in the same order.
-        if not readable or bool((target.diff() < 0).any()):
+        if bool((target.diff() < 0).any()) if readable else not is_sorted:
             target, source, order, pointer = edges.sort(target, source, num_vertices)
             return Graph(source, target, pointer, labels.at(order), sizes, membership)
         source, target = source.contiguous(), target.contiguous()  # columns of an (m, 2) tensor are not
@@ -163,6 +165,16 @@ class Graph(Movable):
     def _sort_by_source(self) -> Rows:
         _, target, order, pointer = edges.sort(self.source, self.target, self.num_sources)
         return Rows(pointer, target, order)
+
+    def remember_by_source(self, order: Int[Tensor, " m"]) -> None:
+        """Spare the sort of `by_source` where the order of the edges by their sources is known.
+
+        Args:
+            order: Numbers of the edges. An order by anything else is not used, where values are read.
+        """
+        source = self.source[order]
+        if not _values_are_readable(source) or not bool((source.diff() < 0).any()):
+            self._orders["source"] = Rows(edges.pointer(source, self.num_sources), self.target[order], order)
 
     @property
     def by_label(self) -> tuple[Int[Tensor, " u+1"], Int[Tensor, " m"], Int[Tensor, " m"]]:

@@ -16,7 +16,7 @@ from edgecond.nn.convolution import convolve, Filters, Plan, plan_for
 from edgecond.nn.convolution.aggregation import find, find_pyg
 from edgecond.nn.convolution.blockwise import blockable
 from edgecond.nn.convolution.operators import Layers
-from edgecond.nn.edge_index import graph_of
+from edgecond.nn.edge_index import graph_of_call
 
 if TYPE_CHECKING:
     from torch_geometric.nn import NNConv
@@ -32,9 +32,21 @@ def orthogonal_layers(widths: Sequence[int], *, last_bias: bool = True) -> nn.Se
     for position, (fan_in, fan_out) in enumerate(pairwise(widths)):
         last = position == len(widths) - 2
         layer = nn.Linear(fan_in, fan_out, bias=last_bias or not last)
-        nn.init.orthogonal_(layer.weight, gain=1.0 if last else nn.init.calculate_gain("relu"))
+        _orthogonalise(layer, last)
         layers += [layer] if last else [layer, nn.ReLU()]
     return nn.Sequential(*layers)
+
+
+def _orthogonalise(layer: nn.Linear, last: bool) -> None:
+    nn.init.orthogonal_(layer.weight, gain=1.0 if last else nn.init.calculate_gain("relu"))
+
+
+def _reset_orthogonal(layers: nn.Sequential) -> None:
+    """Draw the parameters of `orthogonal_layers` again, as they were drawn when it built them."""
+    linear = [layer for layer in layers if isinstance(layer, nn.Linear)]
+    for layer in linear:
+        layer.reset_parameters()
+        _orthogonalise(layer, layer is linear[-1])
 
 
 class FilterNetwork(nn.Sequential):
@@ -53,6 +65,10 @@ class FilterNetwork(nn.Sequential):
         _check_diagonal(diagonal, d_in, d_out)
         super().__init__(*orthogonal_layers([*widths, d_in if diagonal else d_in * d_out], last_bias=False))
 
+    def reset_parameters(self) -> None:
+        """Draw all parameters again: orthogonal weights, and biases as torch draws them."""
+        _reset_orthogonal(self)
+
     def __getitem__(self, index: int | slice) -> nn.Module:
         """Return a layer, or a sequence of layers: `filters[:-1]` computes $h$, which enters the last layer."""
         return nn.Sequential(*self)[index] if isinstance(index, slice) else super().__getitem__(index)
@@ -64,7 +80,8 @@ class ECConv(nn.Module):
     $$X^l(i) = \frac{1}{|N(i)|} \sum_{j \in N(i)} F^l(L(j,i)) X^{l-1}(j) + b^l$$
 
     Call it with a graph, `conv(x, graph)`, or like PyG's `NNConv`, `conv(x, edge_index, edge_attr)`; for a bipartite
-    graph, `x` is a pair `(x_source, x_target)`. $N(i)$ are the edges into $i$; self-loops are not added.
+    graph, `x` is a pair `(x_source, x_target)`. $N(i)$ are the edges into $i$; self-loops are not added. Arguments may
+    also be named as `NNConv` names them: `conv(x=x, edge_index=edge_index, edge_attr=edge_attr, size=size)`.
 
     Args:
         d_in: Width of the input signal; a pair for bipartite graphs whose two sides differ.
@@ -96,6 +113,7 @@ class ECConv(nn.Module):
         algorithm: str | None = None,
     ) -> None:
         super().__init__()
+        self.in_channels, self.out_channels = d_in, d_out  # PyG's names
         self.d_in, self.d_target = (d_in, d_in) if isinstance(d_in, int) else d_in
         _check_diagonal(diagonal, self.d_in, d_out)
         self.d_out, self.reduce, self.diagonal = d_out, find(reduce).name, diagonal
@@ -115,26 +133,47 @@ class ECConv(nn.Module):
             )
 
     def extra_repr(self) -> str:
-        return f"{self.d_in}, {self.d_out}, reduce={self.reduce!r}"
+        options = {"bias": self.bias is not None, "diagonal": self.diagonal, "low_memory": self.low_memory}
+        usual = {"bias": True, "diagonal": False, "low_memory": False}
+        others = [f", {name}={value}" for name, value in options.items() if value != usual[name]]
+        return f"{self.in_channels}, {self.d_out}, reduce={self.reduce!r}{''.join(others)}"
+
+    def reset_parameters(self) -> None:
+        """Draw all parameters again, in the order and from the distributions of `NNConv`.
+
+        $F$ is drawn by the `reset_parameters` of its modules: a `FilterNetwork` orthogonally, a linear layer as torch
+        draws it. A linear identity map is drawn uniformly from $\\pm 1 / \\sqrt{d}$, $d$ its width, ECC-Z's factor
+        orthogonally, and the bias $b^l$ becomes 0.
+        """
+        _reset(self.filters)
+        if isinstance(self.identity, nn.Linear):
+            self.identity.reset_parameters()
+        if self.degree_factor is not None:
+            _reset_orthogonal(self.degree_factor)
+        if self.bias is not None:
+            nn.init.zeros_(self.bias)
 
     def forward(
         self,
         x: Float[Tensor, "n d_in"] | tuple[Tensor, Tensor | None],
-        graph: Graph | Int[Tensor, "2 m"],
-        edge_attr: Float[Tensor, "m s"] | None = None,
-        size: tuple[int, int] | None = None,
+        edge_index: Graph | Int[Tensor, "2 m"],
+        edge_attr: Float[Tensor, "m s"] | Float[Tensor, " m"] | None = None,
+        size: tuple[int | None, int | None] | None = None,
     ) -> Float[Tensor, "n d_out"]:
         """Compute the signal $X^l$.
 
         Args:
             x: Signal on the vertices, or the signals of sources and targets of a bipartite graph.
-            graph: A graph with labels, or PyG's `edge_index`: sources in the first row, targets in the second.
-            edge_attr: Labels of the edges of an `edge_index`.
+            edge_index: A graph with labels, or PyG's `edge_index`: sources in the first row, targets in the second, as
+                a tensor or as an `EdgeIndex`, whose own order of the edges is used.
+            edge_attr: Labels of the edges of an `edge_index`; a vector is a label of width 1.
             size: Numbers of sources and targets of an `edge_index` between two sets of vertices.
         """
-        source, target = x if isinstance(x, tuple) else (x, x)
-        if not isinstance(graph, Graph):
-            graph = _from_edge_index(source, target, graph, edge_attr, size)
+        source, target = (x, x) if isinstance(x, Tensor) else x
+        if isinstance(edge_index, Graph):
+            graph = edge_index
+        else:
+            graph = graph_of_call(source, target, edge_index, edge_attr, size)
         self._check(source, graph)
         out = convolve(
             source, graph, self._filters(), self.reduce, algorithm=self.algorithm, low_memory=self.low_memory
@@ -165,10 +204,10 @@ class ECConv(nn.Module):
                 root weight and bias.
             options: Other arguments of `ECConv`, such as `low_memory=True`.
         """
-        reduce = find_pyg(str(layer.aggr)).name
-        if layer.flow != "source_to_target":
-            raise ValueError(f"ECConv aggregates over the edges into a vertex: this NNConv has flow={layer.flow!r}.")
+        reduce = _check_nnconv(layer)
         d_in = layer.in_channels
+        if layer.root_weight and not isinstance(d_in, int):
+            d_in = d_in[0], layer.lin.in_channels  # a width of -1 is known since the first call
         d_source = d_in if isinstance(d_in, int) else d_in[0]
         filters = _from_nnconv_filters(layer.nn, d_source, layer.out_channels)
         identity: Literal["linear"] | bool = "linear" if layer.root_weight else False
@@ -181,13 +220,12 @@ class ECConv(nn.Module):
             identity=identity,
             **options,
         )
-        with torch.no_grad():
-            if conv.bias is not None:
-                conv.bias.copy_(layer.bias)
-            if isinstance(conv.identity, nn.Linear):
-                conv.identity.weight.copy_(layer.lin.weight)
-        example = next(layer.parameters(), torch.empty(0))
-        return conv.to(example.device, example.dtype)
+        if conv.bias is not None:
+            conv.bias = deepcopy(layer.bias)  # a frozen parameter stays frozen
+        if isinstance(conv.identity, nn.Linear):
+            conv.identity.weight = deepcopy(layer.lin.weight)
+        conv.training = layer.training
+        return conv
 
     @property
     def _filter_size(self) -> int:
@@ -204,13 +242,13 @@ class ECConv(nn.Module):
 
     def _filters(self) -> Filters:
         last, pure = _last_linear(self.filters), blockable(self.filters)
-        parameters = tuple(self.filters.parameters())
+        parameters = _parameters(self.filters)
         if last is None or self.diagonal:
             return Filters(self._theta, self.d_out, parameters, diagonal=self.diagonal, pure=pure)
         weight = last.weight.view(self.d_out, self.d_in, -1).permute(2, 0, 1)
         if last.bias is not None:
             weight = torch.cat([weight, last.bias.view(1, self.d_out, self.d_in)])
-        of_last = {id(parameter) for parameter in last.parameters()}
+        of_last = {id(parameter) for parameter in _parameters(last)}
         return Filters(
             self._theta,
             self.d_out,
@@ -249,6 +287,23 @@ class ECConv(nn.Module):
                         f"{name} and parameters must have the same precision: got {dtype} and {first.weight.dtype}. "
                         "Convert the signal, the graph or the layer with .to(...)."
                     )
+
+
+def _reset(network: nn.Module) -> None:
+    """Draw the parameters of a network again, each module by its own `reset_parameters`, as PyG does."""
+    reset = getattr(network, "reset_parameters", None)
+    if reset is not None:
+        reset()
+    else:
+        for child in network.children():
+            _reset(child)
+
+
+def _parameters(network: nn.Module) -> tuple[Tensor, ...]:
+    """Return the parameters of a network, in a replica of DataParallel too, where `parameters()` has none."""
+    parts = network.modules()
+    found = [p for part in parts for p in getattr(part, "_former_parameters", part._parameters).values()]
+    return tuple({id(p): p for p in found if p is not None}.values())
 
 
 def _check_diagonal(diagonal: bool, d_in: int, d_out: int) -> None:
@@ -293,6 +348,32 @@ def _perceptron(network: nn.Module) -> Layers | None:
     return [layer.weight for layer in linear], [layer.bias for layer in linear]
 
 
+def _check_nnconv(layer: NNConv) -> str:
+    """Return the name of our aggregation; raise an error if the layer computes something that ECConv does not."""
+    from torch_geometric.nn import NNConv
+
+    if not isinstance(layer, NNConv):
+        raise ValueError(f"from_nnconv takes an NNConv of PyG: got {type(layer).__name__}.")
+    methods = ("forward", "message", "aggregate", "update", "message_and_aggregate", "edge_update")
+    changed = [name for name in methods if getattr(type(layer), name) is not getattr(NNConv, name)]
+    if changed:
+        raise ValueError(f"ECConv computes what NNConv computes: {type(layer).__name__} has its own {changed[0]}.")
+    if layer.flow != "source_to_target":
+        raise ValueError(f"ECConv aggregates over the edges into a vertex: this NNConv has flow={layer.flow!r}.")
+    aggregation = layer.aggr_module
+    if getattr(getattr(aggregation, "var_aggr", None), "semi_grad", False):
+        raise ValueError("ECConv has the whole gradient of a standard deviation: this NNConv has semi_grad=True.")
+    if any(isinstance(parameter, nn.UninitializedParameter) for parameter in layer.parameters()):
+        raise ValueError("the widths of this NNConv are not known yet: call it once, then convert it.")
+    own = [hooks for name, hooks in vars(layer).items() if name.endswith("_hooks")]
+    if any(own) or (layer.root_weight and _hooked(layer.lin)):
+        raise ValueError("ECConv does not run the hooks of an NNConv: remove the hooks of this one first.")
+    if not isinstance(layer.nn, nn.Module):
+        raise ValueError(f"a filter network must be a torch module: this NNConv has a {type(layer.nn).__name__}.")
+    kind = type(aggregation).__name__
+    return find_pyg(kind.removesuffix("Aggregation").lower() if aggregation is not None else "None").name
+
+
 class _Transposed(nn.Module):
     """A filter network whose filters are laid out column by column, with its output transposed."""
 
@@ -316,22 +397,3 @@ def _from_nnconv_filters(network: nn.Module, d_in: int, d_out: int) -> nn.Module
             columns = parameter.view(d_in, d_out, -1).transpose(0, 1).reshape(parameter.shape)
             parameter.copy_(columns)
     return network
-
-
-def _from_edge_index(
-    source: Tensor,
-    target: Tensor | None,
-    edge_index: Int[Tensor, "2 m"],
-    edge_attr: Float[Tensor, "m s"] | None,
-    size: tuple[int, int] | None,
-) -> Graph:
-    """Build a graph from the arguments of a layer of PyG."""
-    if not isinstance(edge_index, Tensor) or edge_index.dim() != 2 or edge_index.shape[0] != 2:
-        shape = tuple(edge_index.shape) if isinstance(edge_index, Tensor) else type(edge_index).__name__
-        raise ValueError(f"the edges must be a Graph or an edge_index of shape (2, edges): got {shape}.")
-    if edge_attr is None:
-        raise ValueError("edge-conditioned convolution needs labels: pass edge_attr, one row per edge.")
-    n_src, n = source.shape[0], (source if target is None else target).shape[0]
-    num_vertices = n if size is None else size[1]
-    num_sources = None if target is source and num_vertices == n_src else n_src
-    return graph_of(edge_index, edge_attr, num_vertices=num_vertices, num_sources=num_sources)

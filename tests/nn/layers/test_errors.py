@@ -90,10 +90,27 @@ def test_labels_that_do_not_fit_are_refused(graph: Graph, facts: str):
         ((torch.zeros(2, M, dtype=torch.int32), torch.zeros(M, S)), r"source .*int64.*\(30,\) of torch\.int32"),
         ((torch.full((2, M), N), torch.zeros(M, S)), r"source .* 0 to 8: .*\b9\b.*num_sources"),
         ((torch.zeros(2, M, dtype=torch.long), torch.zeros(M - 1, S)), r"one label per edge: .*29 .*30"),
-        ((torch.zeros(2, M, dtype=torch.long), torch.zeros(M)), r"\(edges, s\).*\(30,\) of torch\.float32"),
+        ((torch.zeros(2, M, dtype=torch.long), torch.zeros(M)), r"labels of width 4: got labels of width 1\."),
+        (
+            (torch.zeros(2, M, dtype=torch.long), torch.zeros(M, S), (N + 1, N)),
+            r"size .*: got \(10, 9\) for \(9, None\)\.",
+        ),
+        ((torch.eye(2).to_sparse(), torch.zeros(2, S)), r"edge_index of shape \(2, edges\): got a sparse Tensor\."),
         ((torch.zeros(2, M, dtype=torch.long), torch.full((M, S), torch.nan)), r"finite: .*nan.* row 0"),
     ],
-    ids=["no labels", "transposed", "a vector", "a list", "int32", "a vertex", "too few labels", "a scalar", "nan"],
+    ids=[
+        "no labels",
+        "transposed",
+        "a vector",
+        "a list",
+        "int32",
+        "a vertex",
+        "too few labels",
+        "a scalar",
+        "size",
+        "sparse",
+        "nan",
+    ],
 )
 def test_edges_that_do_not_fit_are_refused(edges: tuple, facts: str):
     with pytest.raises(ValueError, match=facts):

@@ -5,7 +5,7 @@ from copy import deepcopy
 
 import pytest
 import torch
-from torch import nn
+from torch import nn, Tensor
 
 from edgecond import ECConv, Graph
 from tests.nn.layers.zoo import (
@@ -18,6 +18,7 @@ from tests.nn.layers.zoo import (
     M,
     N,
     nnconv,
+    pyg,
     random_edges,
     random_layer,
     S,
@@ -104,11 +105,58 @@ class TestFromNNConv:
         [
             ({"aggr": "min"}, r"by one of mean, add, max\b.*: got aggr='min'\."),
             ({"flow": "target_to_source"}, r"the edges into a vertex: .* has flow='target_to_source'\."),
+            ({"aggr": "std", "aggr_kwargs": {"semi_grad": True}}, r"whole gradient .* has semi_grad=True\."),
+            ({"aggr": ["add", "max"]}, r"got aggr='multi'\."),
+            ({"aggr": None}, r"got aggr='None'\."),
         ],
     )
     def test_a_layer_that_computes_something_else_is_refused(self, options: dict, facts: str):
         with pytest.raises(ValueError, match=facts):
             ECConv.from_nnconv(nnconv(FILTERS["a perceptron"](), **options))
+
+    def test_a_subclass_with_messages_of_its_own_is_refused(self):
+        class Doubled(pyg.NNConv):
+            def message(self, x_j: Tensor, edge_attr: Tensor) -> Tensor:
+                return 2 * super().message(x_j, edge_attr)
+
+        with pytest.raises(ValueError, match=r"what NNConv computes: Doubled has its own message\."):
+            ECConv.from_nnconv(Doubled(D_IN, D_OUT, FILTERS["a perceptron"]()))
+
+    @pytest.mark.parametrize("register", ["register_forward_hook", "register_message_forward_hook"])
+    def test_a_layer_with_hooks_is_refused(self, register: str):
+        layer = nnconv(FILTERS["a perceptron"]())
+        getattr(layer, register)(lambda *arguments: None)
+
+        with pytest.raises(ValueError, match=r"does not run the hooks of an NNConv"):
+            ECConv.from_nnconv(layer)
+
+    def test_another_layer_is_refused(self):
+        with pytest.raises(ValueError, match=r"takes an NNConv of PyG: got Linear\."):
+            ECConv.from_nnconv(nn.Linear(3, 5))
+
+    def test_a_filter_network_that_is_no_module_is_refused(self):
+        """PyG takes any function; its parameters could not be found."""
+        weight = torch.randn(S, D_IN * D_OUT)
+
+        with pytest.raises(ValueError, match=r"must be a torch module: this NNConv has a function\."):
+            ECConv.from_nnconv(nnconv(lambda labels: labels @ weight))
+
+    def test_an_aggregation_that_is_a_module_is_found(self):
+        layer = nnconv(FILTERS["a perceptron"](), aggr=pyg.StdAggregation())
+        x, edges = torch.randn(N, D_IN), random_edges()
+
+        torch.testing.assert_close(ECConv.from_nnconv(layer)(x, *edges), layer(x, *edges), rtol=1e-4, atol=1e-4)
+
+    def test_frozen_parameters_and_the_mode_are_kept(self):
+        layer = nnconv(FILTERS["a perceptron"]()).eval()
+        for parameter in (layer.bias, layer.lin.weight, layer.nn[0].weight):
+            parameter.requires_grad_(False)
+
+        conv = ECConv.from_nnconv(layer)
+
+        frozen = {name for name, parameter in conv.named_parameters() if not parameter.requires_grad}
+        assert frozen == {"bias", "identity.weight", "filters.0.weight"}
+        assert not conv.training
 
 
 class TestCalledAsNNConv:

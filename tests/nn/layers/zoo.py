@@ -1,6 +1,7 @@
 """Filter networks of every kind, and layers and graphs for them."""
 
 from collections.abc import Callable
+from copy import deepcopy
 from functools import partial
 
 import pytest
@@ -8,6 +9,7 @@ import torch
 from torch import nn, Tensor
 
 from edgecond import ECConv, FilterNetwork, Graph, Labels
+from edgecond.nn import swap
 
 pyg = pytest.importorskip("torch_geometric.nn")
 
@@ -47,6 +49,11 @@ FILTERS: dict[str, Callable[[], nn.Module]] = {
 }
 every_filter_network = pytest.mark.parametrize("filters", FILTERS.values(), ids=FILTERS)
 every_aggregation = pytest.mark.parametrize("aggr", ["add", "mean", "max"])
+LABELS: dict[str, Callable[[int], Tensor]] = {
+    "continuous": lambda m: torch.randn(m, S).double(),
+    "one-hot": lambda m: torch.eye(S).double()[torch.randint(S, (m,))],
+    "multi-hot": lambda m: torch.cat([torch.eye(2).double()[torch.randint(2, (m,))] for _ in range(S // 2)], 1),
+}
 close = partial(torch.testing.assert_close, rtol=1e-5, atol=1e-5)
 
 
@@ -80,3 +87,41 @@ def step(layer: nn.Module, x: Tensor, edge_index: Tensor, edge_attr: Tensor, cot
     out.backward(cotangent)
     torch.optim.SGD(layer.parameters(), lr=1.0).step()
     return out, x.grad, edge_attr.grad
+
+
+def agree(theirs: nn.Module, ours: nn.Module, call: Callable[..., Tensor], *tensors: Tensor) -> Tensor:
+    """Assert that a model of NNConv and ours, in double precision, have the same output and the same gradients.
+
+    Args:
+        theirs: An NNConv, or a model with some inside.
+        ours: What `from_nnconv` or `swap` makes of it.
+        call: Computes the output of a model from the tensors.
+        tensors: Tensors whose gradients are compared, too.
+
+    Returns:
+        Our output.
+    """
+    results = []
+    for model in (theirs, ours):
+        inputs = [tensor.detach().clone().requires_grad_() for tensor in tensors]
+        out = call(model, *inputs)
+        (out * torch.linspace(-1, 1, out.numel()).view_as(out)).sum().backward()
+        torch.optim.SGD(model.parameters(), lr=1.0).step()  # parameters differ by their gradients now
+        results.append([out, *(tensor.grad for tensor in inputs)])
+    exactly = partial(torch.testing.assert_close, rtol=1e-9, atol=1e-9)
+    for found, expected in zip(results[1], results[0], strict=True):
+        exactly(found, expected)
+    expected = converted(theirs).state_dict()
+    assert list(expected) == list(ours.state_dict())
+    for name, value in ours.state_dict().items():
+        exactly(value, expected[name], msg=lambda difference, name=name: f"{name}: {difference}")
+    return results[1][0].detach()
+
+
+def converted(model: nn.Module) -> nn.Module:
+    """Return a copy of a model in which every NNConv is an ECConv; the model itself may be one."""
+    if isinstance(model, pyg.NNConv):
+        return ECConv.from_nnconv(model)
+    model = deepcopy(model)
+    swap(model)
+    return model

@@ -13,10 +13,11 @@ from torch import nn, Tensor
 
 from edgecond.graph import Graph
 from edgecond.nn.convolution import convolve, Filters, Plan, plan_for
-from edgecond.nn.convolution.aggregation import find, find_pyg
+from edgecond.nn.convolution.aggregation import find
 from edgecond.nn.convolution.blockwise import blockable
-from edgecond.nn.convolution.operators import Layers
 from edgecond.nn.edge_index import graph_of_call
+from edgecond.nn.inspection import hidden, last_linear, parameters, perceptron, reset
+from edgecond.nn.nnconv import filters_of, reduce_of
 
 if TYPE_CHECKING:
     from torch_geometric.nn import NNConv
@@ -125,7 +126,7 @@ class ECConv(nn.Module):
             same = identity is True and self.d_target == d_out
             self.identity = nn.Identity() if same else nn.Linear(self.d_target, d_out, bias=False)
         self.degree_factor = orthogonal_layers([1, 32, 1]) if degree_factor else None
-        last = _last_linear(self.filters)
+        last = last_linear(self.filters)
         if last is not None and last.out_features != self._filter_size:
             raise ValueError(
                 f"a filter network for {self.d_in} to {d_out} channels must end in {self._filter_size} numbers: "
@@ -145,7 +146,7 @@ class ECConv(nn.Module):
         draws it. A linear identity map is drawn uniformly from $\\pm 1 / \\sqrt{d}$, $d$ its width, ECC-Z's factor
         orthogonally, and the bias $b^l$ becomes 0.
         """
-        _reset(self.filters)
+        reset(self.filters)
         if isinstance(self.identity, nn.Linear):
             self.identity.reset_parameters()
         if self.degree_factor is not None:
@@ -204,12 +205,12 @@ class ECConv(nn.Module):
                 root weight and bias.
             options: Other arguments of `ECConv`, such as `low_memory=True`.
         """
-        reduce = _check_nnconv(layer)
+        reduce = reduce_of(layer)
         d_in = layer.in_channels
         if layer.root_weight and not isinstance(d_in, int):
             d_in = d_in[0], layer.lin.in_channels  # a width of -1 is known since the first call
         d_source = d_in if isinstance(d_in, int) else d_in[0]
-        filters = _from_nnconv_filters(layer.nn, d_source, layer.out_channels)
+        filters = filters_of(layer.nn, d_source, layer.out_channels)
         identity: Literal["linear"] | bool = "linear" if layer.root_weight else False
         conv = cls(
             d_in,
@@ -241,23 +242,23 @@ class ECConv(nn.Module):
         return theta if self.diagonal else theta.view(-1, self.d_out, self.d_in)
 
     def _filters(self) -> Filters:
-        last, pure = _last_linear(self.filters), blockable(self.filters)
-        parameters = _parameters(self.filters)
+        last, pure = last_linear(self.filters), blockable(self.filters)
+        learnt = parameters(self.filters)
         if last is None or self.diagonal:
-            return Filters(self._theta, self.d_out, parameters, diagonal=self.diagonal, pure=pure)
+            return Filters(self._theta, self.d_out, learnt, diagonal=self.diagonal, pure=pure)
         weight = last.weight.view(self.d_out, self.d_in, -1).permute(2, 0, 1)
         if last.bias is not None:
             weight = torch.cat([weight, last.bias.view(1, self.d_out, self.d_in)])
-        of_last = {id(parameter) for parameter in _parameters(last)}
+        of_last = {id(parameter) for parameter in parameters(last)}
         return Filters(
             self._theta,
             self.d_out,
-            parameters,
-            lambda labels: _hidden(self.filters, labels),
+            learnt,
+            lambda labels: hidden(self.filters, labels),
             weight,
             last.in_features,
-            tuple(parameter for parameter in parameters if id(parameter) not in of_last),
-            _perceptron(self.filters),
+            tuple(parameter for parameter in learnt if id(parameter) not in of_last),
+            perceptron(self.filters),
             pure=pure,
         )
 
@@ -289,111 +290,6 @@ class ECConv(nn.Module):
                     )
 
 
-def _reset(network: nn.Module) -> None:
-    """Draw the parameters of a network again, each module by its own `reset_parameters`, as PyG does."""
-    reset = getattr(network, "reset_parameters", None)
-    if reset is not None:
-        reset()
-    else:
-        for child in network.children():
-            _reset(child)
-
-
-def _parameters(network: nn.Module) -> tuple[Tensor, ...]:
-    """Return the parameters of a network, in a replica of DataParallel too, where `parameters()` has none."""
-    parts = network.modules()
-    found = [p for part in parts for p in getattr(part, "_former_parameters", part._parameters).values()]
-    return tuple({id(p): p for p in found if p is not None}.values())
-
-
 def _check_diagonal(diagonal: bool, d_in: int, d_out: int) -> None:
     if diagonal and d_in != d_out:
         raise ValueError(f"diagonal filters cannot change the width of the signal: got {d_in} to {d_out} channels.")
-
-
-def _flat(network: nn.Module) -> list[nn.Module]:
-    """Return the layers of nested sequences, in order."""
-    if isinstance(network, nn.Sequential) and type(network).forward is nn.Sequential.forward and not _hooked(network):
-        return [layer for part in network for layer in _flat(part)]
-    return [network]
-
-
-def _last_linear(network: nn.Module) -> nn.Linear | None:
-    """Return the last layer of a network if it is linear."""
-    last = _flat(network)[-1] if _flat(network) else None
-    linear = isinstance(last, nn.Linear) and type(last).forward is nn.Linear.forward and not _hooked(last)
-    return last if linear else None  # type: ignore[return-value]
-
-
-def _hooked(layer: nn.Module) -> bool:
-    """Return whether calling the layer runs more than its `forward`: the older weight norm is a hook."""
-    return bool(layer._forward_hooks or layer._forward_pre_hooks)
-
-
-def _hidden(network: nn.Module, labels: Float[Tensor, "e s"]) -> Float[Tensor, "e k"]:
-    """Return the activations that enter the last layer of F."""
-    for layer in _flat(network)[:-1]:
-        labels = layer(labels)
-    return labels
-
-
-def _perceptron(network: nn.Module) -> Layers | None:
-    """Return weights and biases of the layers before the last, if they are linear with bias, each with a ReLU."""
-    layers = _flat(network)[:-1]
-    linear = [layer for layer in layers[::2] if type(layer) is nn.Linear and layer.bias is not None]
-    relu = [layer for layer in layers[1::2] if type(layer) is nn.ReLU]
-    paired = len(linear) == len(relu) and len(linear) + len(relu) == len(layers)
-    if not linear or not paired or any(_hooked(layer) for layer in layers):
-        return None
-    return [layer.weight for layer in linear], [layer.bias for layer in linear]
-
-
-def _check_nnconv(layer: NNConv) -> str:
-    """Return the name of our aggregation; raise an error if the layer computes something that ECConv does not."""
-    from torch_geometric.nn import NNConv
-
-    if not isinstance(layer, NNConv):
-        raise ValueError(f"from_nnconv takes an NNConv of PyG: got {type(layer).__name__}.")
-    methods = ("forward", "message", "aggregate", "update", "message_and_aggregate", "edge_update")
-    changed = [name for name in methods if getattr(type(layer), name) is not getattr(NNConv, name)]
-    if changed:
-        raise ValueError(f"ECConv computes what NNConv computes: {type(layer).__name__} has its own {changed[0]}.")
-    if layer.flow != "source_to_target":
-        raise ValueError(f"ECConv aggregates over the edges into a vertex: this NNConv has flow={layer.flow!r}.")
-    aggregation = layer.aggr_module
-    if getattr(getattr(aggregation, "var_aggr", None), "semi_grad", False):
-        raise ValueError("ECConv has the whole gradient of a standard deviation: this NNConv has semi_grad=True.")
-    if any(isinstance(parameter, nn.UninitializedParameter) for parameter in layer.parameters()):
-        raise ValueError("the widths of this NNConv are not known yet: call it once, then convert it.")
-    own = [hooks for name, hooks in vars(layer).items() if name.endswith("_hooks")]
-    if any(own) or (layer.root_weight and _hooked(layer.lin)):
-        raise ValueError("ECConv does not run the hooks of an NNConv: remove the hooks of this one first.")
-    if not isinstance(layer.nn, nn.Module):
-        raise ValueError(f"a filter network must be a torch module: this NNConv has a {type(layer.nn).__name__}.")
-    kind = type(aggregation).__name__
-    return find_pyg(kind.removesuffix("Aggregation").lower() if aggregation is not None else "None").name
-
-
-class _Transposed(nn.Module):
-    """A filter network whose filters are laid out column by column, with its output transposed."""
-
-    def __init__(self, network: nn.Module, d_in: int, d_out: int) -> None:
-        super().__init__()
-        self.network, self.d_in, self.d_out = network, d_in, d_out
-
-    def forward(self, labels: Tensor) -> Tensor:
-        return self.network(labels).view(-1, self.d_in, self.d_out).transpose(1, 2).flatten(1)
-
-
-def _from_nnconv_filters(network: nn.Module, d_in: int, d_out: int) -> nn.Module:
-    """Return a copy of a filter network of PyG, with filters of (d_in, d_out) transposed to (d_out, d_in)."""
-    network = deepcopy(network)
-    last = _last_linear(network)
-    # The weight of a parametrised layer, as with spectral norm, cannot be transposed in place.
-    if type(last) is not nn.Linear or last.out_features != d_in * d_out:
-        return _Transposed(network, d_in, d_out)
-    with torch.no_grad():
-        for parameter in last.parameters():
-            columns = parameter.view(d_in, d_out, -1).transpose(0, 1).reshape(parameter.shape)
-            parameter.copy_(columns)
-    return network

@@ -18,6 +18,7 @@ MODELS = ROOT / "results" / "benchmarks" / "models.json"
 NETWORK = ROOT / "results" / "benchmarks" / "network.json"
 PYRAMIDS = ROOT / "results" / "benchmarks" / "pyramids.json"
 PREDICT = ROOT / "results" / "benchmarks" / "predict.json"
+OPERATORS = ROOT / "results" / "benchmarks" / "operators.json"
 
 
 def processor() -> str:

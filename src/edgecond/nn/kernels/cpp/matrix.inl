@@ -53,12 +53,29 @@ void tile(int64_t depth, const T *a, int64_t ai, int64_t ad, const T *b, int64_t
     for (int j = 0; j < N; ++j) store(c + i * ci + j * kLanes<T>, sums[i][j]);
 }
 
-// The same for m rows, 1 <= m <= M.
-template <class T, int N, int M = EDGECOND_TILE_ROWS>
+// The same for a number of rows that is known at run time, at most EDGECOND_TILE_ROWS.
+template <class T, int N>
 void tile(int64_t m, int64_t depth, const T *a, int64_t ai, int64_t ad, const T *b, int64_t bd, T *c, int64_t ci,
           bool add) {
-  if (m == M) return tile<T, M, N>(depth, a, ai, ad, b, bd, c, ci, add);
-  if constexpr (M > 1) tile<T, N, M - 1>(m, depth, a, ai, ad, b, bd, c, ci, add);
+#define EDGECOND_CASE(M) \
+  case M: return tile<T, M, N>(depth, a, ai, ad, b, bd, c, ci, add);
+  switch (m) {
+    EDGECOND_CASE(1)
+    EDGECOND_CASE(2)
+    EDGECOND_CASE(3)
+    EDGECOND_CASE(4)
+    EDGECOND_CASE(5)
+    EDGECOND_CASE(6)
+#if EDGECOND_TILE_ROWS > 6
+    EDGECOND_CASE(7)
+    EDGECOND_CASE(8)
+    EDGECOND_CASE(9)
+    EDGECOND_CASE(10)
+    EDGECOND_CASE(11)
+    EDGECOND_CASE(12)
+#endif
+  }
+#undef EDGECOND_CASE
 }
 
 // The matrix b: rows `bd` apart, cut into panels of kPanel columns that are `step` apart.

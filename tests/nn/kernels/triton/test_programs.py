@@ -21,7 +21,7 @@ from edgecond.nn.kernels.triton import Triton
 pytest.importorskip("triton")
 
 ROOT = Path(__file__).parents[4]
-EVERY = os.environ.get("EDGECOND_EVERY_GPU") == "1"  # all widths, precisions and targets, which takes an hour
+EVERY = os.environ.get("EDGECOND_EVERY_GPU") == "1"  # all widths, precisions and targets: over an hour
 
 
 def test_kernels_compile_without_atomics_stack_or_spills(tmp_path: Path):
@@ -70,7 +70,9 @@ class Counted(Triton):
 
 
 @pytest.mark.parametrize(
-    ("layers", "d", "degree"), [((16, 32), 32, 8), ((16, 32), 32, 40), ((64,), 48, 4)], ids=["cloud", "dense", "graph"]
+    ("layers", "d", "degree"),
+    [((16, 32), 32, 8), ((16, 32), 32, 40), ((64,), 48, 4), ((64,), 64, 100), ((16,), 96, 100)],
+    ids=["cloud", "dense", "graph", "denser, one wide layer", "denser, one narrow layer"],
 )
 def test_kernels_with_f_inside_move_less_than_one_and_a_half_of_what_they_must(
     layers: tuple[int, ...], d: int, degree: int, monkeypatch: pytest.MonkeyPatch

@@ -154,7 +154,7 @@ class Triton(Backend):
         b = edges.tile(_tile(1024 // k, 32) if edges.depth else min(128, 8192 // j))
         results = {"products": products, "out": messages, "begin": begin, "end": end}
         tiles = {"KP": k, "JP": j, "B": b}
-        grid = (_ceil(end - begin, ROWS),)
+        grid = (_ceil(end - begin, ROWS), _ceil(edges.j, j))
         self.launch("send", grid, 8 if b * j > 4096 else 4, **edges.arguments, **tiles, **results)
 
     def _differentiate(
@@ -162,17 +162,17 @@ class Triton(Backend):
     ) -> None:
         r"""Write the gradients of labels or activations, and one sum per program for those of the layers."""
         k = _tile(edges.k)
-        b = edges.tile(_tile(1024 // k, 32) if edges.depth else 64)
         results = {"products": products, "for_hidden": for_hidden, "begin": begin, "end": end}
         for kind, parts in (("for_w", sums[: edges.depth]), ("for_b", sums[edges.depth :])):
             results |= {f"{kind}{number + 1}": parts[number] if number < edges.depth else None for number in range(2)}
-        tiles = {"KP": k, "JP": 16, "B": b}
-        grid, warps = (
-            (_ceil(end - begin, ROWS), _ceil(edges.k, k)),
-            8 if k > 32 and (edges.depth or b * k > 4096) else 4,
-        )
+        grid = (_ceil(end - begin, ROWS), _ceil(edges.k, k))
         for layers in [True] * bool(sums) + [False] * (for_hidden is not None):  # both at once take too many registers
-            self.launch("differentiate", grid, warps, **edges.arguments, **tiles, **results, LAYERS=layers)
+            # So do the sums of two layers over 64 edges, and a narrow signal, which is read at once.
+            most = _tile(1024 // k, 32) if edges.depth and edges.j <= 16 else 32 if layers and edges.depth > 1 else 64
+            b = edges.tile(most)
+            warps = 8 if k > 32 and (edges.depth or b * k > 4096) else 4
+            tiles = {"KP": k, "JP": 16, "B": b, "LAYERS": layers}
+            self.launch("differentiate", grid, warps, **edges.arguments, **tiles, **results)
 
     def _collect(self, index: Int[Tensor, " m"], values: Float[Tensor, "m j"], count: int) -> Float[Tensor, "n j"]:
         """Return the sum of the rows of each index, in their order and in single precision."""

@@ -93,6 +93,12 @@ def times(a, scale, i, ok):
     return (a.to(tl.float32) * tl.load(scale + i, mask=ok, other=0.0).to(tl.float32)[:, None]).to(a.dtype)
 
 
+@triton.jit
+def products_of(row, c, j, K: tl.constexpr, J: tl.constexpr):
+    r"""Return the tile of $G_p$ for channels and columns."""
+    return tl.load(row + c[:, None] * J + j[None, :], mask=(c < K)[:, None] & (j < J)[None, :], other=0.0)
+
+
 @triton.jit(do_not_specialize=SIZES)
 def blend(
     pointer, owner, column, edge, hidden, scale, w1, b1, w2, b2, y, out, begin, end, n,
@@ -150,40 +156,39 @@ def send(
 ):  # fmt: skip
     r"""Write the message $\sum_c a_{ec} G_{pc}$ of every edge of the pieces, in the order of the rows.
 
-    $G_{pc} = W_c^\top z_p$ are the `products`, (pieces, c, j). Activations that are computed fit one tile. With
-    `SCALED`, there are twice as many channels, the others for $s_e a_e$.
+    $G_{pc} = W_c^\top z_p$ are the `products`, (pieces, c, j). Activations that are computed fit one tile, and their
+    products are read once per piece. With `SCALED`, there are twice as many channels, the others for $s_e a_e$.
     """
     TYPE: tl.constexpr = products.dtype.element_ty
+    c = tl.arange(0, KP)
+    j = tl.program_id(1) * JP + tl.arange(0, JP)
     u1, v1, u2, v2 = layers_of(w1, b1, w2, b2, WIDTH, H, K, SP, HP, KP, DEPTH)
     first = begin + tl.program_id(0).to(tl.int64) * ROWS
     for p in range(first, tl.minimum(first + ROWS, end)):
         low, high = edges_of(p, n, pointer, owner, CUT)
         row = products + (p - begin) * ((K * (1 + SCALED) + BIAS) * J)
+        constant = tl.zeros((JP,), tl.float32)
+        if BIAS:
+            constant = tl.load(row + K * J + j, mask=j < J, other=0.0).to(tl.float32)
+        G = tl.zeros((KP, JP), TYPE)
+        if DEPTH > 0:
+            G = products_of(row, c, j, K, J)
         for position in range(low, high, B):
             i = position + tl.arange(0, B)
             ok = i < high
             e = i
             if EDGE:
                 e = tl.load(edge + i, mask=ok, other=0)
-            a = tl.zeros((B, KP), TYPE)
-            if DEPTH > 0:
-                a = activations_of(e, ok, hidden, 0, u1, v1, u2, v2, WIDTH, K, SP, KP, DEPTH, INDEX, TYPE, P)
-            for start in range(0, J, JP):
-                j = start + tl.arange(0, JP)
-                message = tl.zeros((B, JP), tl.float32)
-                if BIAS:
-                    message += tl.load(row + K * J + j, mask=j < J, other=0.0).to(tl.float32)[None, :]
-                for skip in range(0, K, KP):
-                    c = skip + tl.arange(0, KP)
-                    if DEPTH == 0:
-                        a = activations_of(e, ok, hidden, skip, u1, v1, u2, v2, WIDTH, K, SP, KP, DEPTH, INDEX, TYPE, P)
-                    inside = (c < K)[:, None] & (j < J)[None, :]
-                    G = tl.load(row + c[:, None] * J + j[None, :], mask=inside, other=0.0)
-                    message += tl.dot(a, G, input_precision=P)
-                    if SCALED:
-                        G = tl.load(row + (K + c)[:, None] * J + j[None, :], mask=inside, other=0.0)
-                        message += tl.dot(times(a, scale, i, ok), G, input_precision=P)
-                tl.store(out + i[:, None] * J + j[None, :], message, mask=ok[:, None] & (j < J)[None, :])
+            message = tl.zeros((B, JP), tl.float32) + constant[None, :]
+            for skip in range(0, K, KP):
+                a = activations_of(e, ok, hidden, skip, u1, v1, u2, v2, WIDTH, K, SP, KP, DEPTH, INDEX, TYPE, P)
+                if DEPTH == 0:
+                    G = products_of(row, skip + c, j, K, J)
+                message += tl.dot(a, G, input_precision=P)
+                if SCALED:
+                    scaled = products_of(row + K * J, skip + c, j, K, J)
+                    message += tl.dot(times(a, scale, i, ok), scaled, input_precision=P)
+            tl.store(out + i[:, None] * J + j[None, :], message, mask=ok[:, None] & (j < J)[None, :])
 
 
 @triton.jit(do_not_specialize=SIZES)
@@ -212,7 +217,7 @@ def differentiate(
     for p in range(first, tl.minimum(first + ROWS, end)):
         low, high = edges_of(p, n, pointer, owner, CUT)
         row = products + (p - begin) * ((K + BIAS) * J)
-        for position in range(low, high, B):
+        for position in tl.range(low, high, B, disable_licm=LAYERS):  # what is moved out of the loop takes registers
             i = position + tl.arange(0, B)
             ok = i < high
             e = i
@@ -222,10 +227,9 @@ def differentiate(
             gradient = tl.zeros((B, KP), tl.float32)
             for start in range(0, J, JP):
                 j = start + tl.arange(0, JP)
-                G = tl.load(row + c[:, None] * J + j[None, :], mask=(c < K)[:, None] & (j < J)[None, :], other=0.0)
                 here = ok[:, None] & (j < J)[None, :]
                 signal = tl.load(y + source[:, None] * J + j[None, :], mask=here, other=0.0)
-                gradient += tl.dot(signal, tl.trans(G), input_precision=P)
+                gradient += tl.dot(signal, tl.trans(products_of(row, c, j, K, J)), input_precision=P)
             if DEPTH == 0:
                 tl.store(for_hidden + e[:, None] * K + c[None, :], gradient, mask=ok[:, None] & (c < K)[None, :])
             else:

@@ -200,7 +200,7 @@ def _slices(rows: Rows, weight: Tensor) -> Iterator[slice]:
 
 def _blocks(rows: Rows, weight: Tensor, channels: slice) -> Iterator[slice]:
     """Yield edges that have `BLOCK` numbers in these channels."""
-    step = max(1, BLOCK // max(1, weight[channels, 0].numel()))
+    step = max(1, BLOCK // max(1, len(weight[channels]) * weight.shape[2]))
     return (slice(begin, begin + step) for begin in range(0, len(rows.column), step))
 
 

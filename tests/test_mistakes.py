@@ -208,7 +208,7 @@ def test_a_stray_point_in_a_training_cloud_is_an_error(tmp_path: Path):
 
     answer = edgecond("train", tmp_path / "shapes", *SMALL, "--set", "input.resolution=0.1", "--out", tmp_path / "run")
 
-    assert has(sentence_of(answer), "coarser", "remove stray points.")
+    assert has(sentence_of(answer), "below 1e+18", "Remove stray points", "check the units")
 
 
 @pytest.fixture(scope="module")

@@ -351,7 +351,7 @@ def needles(count: int) -> bytes:
 UNITS = [
     Crafted("kilometre.stl", "mesh", partial(triangle, 1000.0), "Its units look wrong"),
     Crafted("needle.stl", "mesh", needle, "Its units look wrong"),
-    Crafted("light-year.stl", "mesh", partial(triangle, 1e30), "Its units look wrong"),
+    Crafted("light-year.stl", "mesh", partial(triangle, 1e30), "check the units"),
     Crafted("nanometre.stl", "mesh", partial(triangle, 1e-9), EITHER),
     Crafted("point.stl", "mesh", partial(triangle, 0.0), EITHER),
     Crafted("needles.stl", "mesh", partial(needles, 300), EITHER),

@@ -55,11 +55,22 @@ def stop_signals() -> list[signal.Signals]:
 @contextmanager
 def signals_held() -> Iterator[None]:
     """Hold the signals that ask to stop until the block has ended; a handler that raises would leave it half done."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, stop_signals())
+    kinds, held, before = stop_signals(), set[int](), dict[signal.Signals, Any]()
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, kinds)
+    if threading.current_thread() is threading.main_thread():  # where handlers run, whichever thread gets the signal
+        for kind in kinds:
+            if signal.getsignal(kind) is not None:
+                before[kind] = signal.signal(kind, lambda kind, _: held.add(kind))
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        try:
+            for kind, handler in before.items():
+                signal.signal(kind, handler)
+            for number in held:
+                signal.raise_signal(number)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
 def mapped(

@@ -215,7 +215,7 @@ def test_coordinates_must_be_finite_and_have_finite_squares(value):
     bad.positions[2] = value
     with refused(
         f"positions of a cloud must be finite and below 1e+18: found {[value] * 3} in cloud 1 of the batch. "
-        "Remove such points first."
+        "Remove stray points, or check the units."
     ):
         cloud_pyramid([Cloud(cloud.positions.double(), cloud.signal), bad], SYDNEY_LEVELS)
 

@@ -149,7 +149,7 @@ def _check_finite(name: str, values: np.ndarray, clouds: Sequence[Cloud], limit:
         raise ValueError(
             f"{name} of a cloud must be finite{'' if limit == np.inf else f' and below {limit:g}'}: "
             f"found {values[row].tolist()} in cloud {cloud} of the batch. "
-            "Remove such points first."
+            f"{'Remove such points first' if limit == np.inf else 'Remove stray points, or check the units'}."
         )
 
 

@@ -21,7 +21,7 @@ RUNTIME := $(if $(wildcard $(VENV)/dev-*.stamp),$(DEV),$(VENV)/runtime-$(MODE).s
 SANITIZERS ?= address,undefined,float-cast-overflow
 SANITIZED := build/$(firstword $(subst $(comma), ,$(SANITIZERS)))
 SANITIZER_LIBRARIES = $(foreach name,$(if $(findstring thread,$(SANITIZERS)),tsan,asan) stdc++,$(shell $(CXX) -print-file-name=lib$(name).so))
-NATIVE_TESTS ?= tests/nn/kernels tests/nn/convolution tests/nn/layers tests/nn/test_dropout.py tests/data/pyramid tests/test_native.py
+NATIVE_TESTS ?= tests/graph tests/nn/test_edge_index.py tests/nn/kernels tests/nn/convolution tests/nn/layers tests/nn/test_dropout.py tests/data/pyramid tests/test_native.py
 
 .PHONY: help demo test sanitize newcomer check bench docs clean
 .DELETE_ON_ERROR:

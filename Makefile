@@ -82,5 +82,5 @@ $(DEV): $(SPEC) | $(BIN)/pip
 define report-kernels
 if [ "$(MODE)" = 0 ]; then echo "set-up: C++ kernels left out (EDGECOND_NATIVE=0)"; \
 elif ls $(NATIVE)/_kernels*.so >/dev/null 2>&1; then echo "set-up: C++ kernels built"; \
-else echo "set-up: no C++ kernels, the torch twin will be used (with EDGECOND_NATIVE=1 you see why)"; fi
+else echo "set-up: no C++ kernels, the torch backend will be used (with EDGECOND_NATIVE=1 you see why)"; fi
 endef

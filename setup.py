@@ -43,7 +43,7 @@ class OptionalBuild(build_ext):
                         stale.unlink()
             if CHOICE == "1":
                 raise
-            print(f"edgecond: {ext.name} could not be built, its slower twin in Python will be used")
+            print(f"edgecond: {ext.name} could not be built, a slower backend in Python will be used")
 
 
 def extension(name: str) -> Extension:

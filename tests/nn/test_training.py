@@ -33,10 +33,10 @@ class Batches:
             yield collate([self.samples[i] for i in order[4 * (position % 3) :][:4]])
 
 
-def training(epochs=4, seed=0, learning_rate=0.1, drops=(2,), optimizer=PAPER, schedule=None):
+def training(epochs=4, seed=0, learning_rate=0.1, drops=(2,), optimizer=PAPER, schedule=None, **more):
     torch.manual_seed(seed)
     network = Network(WRITTEN, 2, 3, hidden=(4,))
-    return Training(network, schedule or Steps(epochs, learning_rate, drops), seed, optimizer=optimizer)
+    return Training(network, schedule or Steps(epochs, learning_rate, drops), seed, optimizer=optimizer, **more)
 
 
 def weights(run):
@@ -98,7 +98,7 @@ def test_training_leaves_the_global_random_state_alone():
 @pytest.mark.parametrize("done", range(12))
 def test_a_run_interrupted_after_any_step_ends_in_the_same_bits(tmp_path, name, schedule, done):
     """Before the first step, within each of the four epochs, and between them."""
-    how = {"optimizer": OPTIMIZERS[name](), "schedule": schedule}
+    how = {"optimizer": OPTIMIZERS[name](), "schedule": schedule, "ema": 0.9, "gradient_clip": 1.0}
     whole = training(**how)
     list(whole.steps(Batches()))
     first = training(**how)
@@ -111,6 +111,44 @@ def test_a_run_interrupted_after_any_step_ends_in_the_same_bits(tmp_path, name, 
 
     assert same(weights(second), weights(whole))
     assert second.finished
+
+
+def test_a_large_gradient_is_scaled_to_the_norm_asked_for():
+    """SGD by hand, without momentum and decay: the step has the length of learning rate times norm."""
+    run = training(optimizer=SGD(momentum=0.0, weight_decay=0.0), gradient_clip=0.01)
+    before = {name: p.detach().clone() for name, p in run.network.named_parameters()}
+
+    next(run.steps(Batches()))
+
+    moved = torch.cat([(p.detach() - before[name]).flatten() for name, p in run.network.named_parameters()])
+    torch.testing.assert_close(moved.norm(), torch.tensor(0.1 * 0.01), rtol=1e-3, atol=0)
+
+
+def test_an_average_leaves_the_steps_as_they_are_and_predicts_within_a_block():
+    plain, averaged = training(), training(ema=0.9)
+    for run in (plain, averaged):
+        list(run.steps(Batches()))
+
+    last = plain.network.state_dict()
+    assert same({name: value.clone() for name, value in averaged.network.state_dict().items()}, last)
+    with averaged.predicting():
+        assert same(dict(averaged.network.state_dict()), averaged.weights())
+        assert not same(averaged.weights(), last)
+    assert same(dict(averaged.network.state_dict()), last)
+    assert same(plain.weights(), last)
+
+
+def test_mixed_precision_rounds_the_loss_and_keeps_the_weights_in_single_precision():
+    """bfloat16 has 8 bits: losses differ by less than a few per cent."""
+    exact, mixed = training(), training(precision="bf16")
+    for run in (exact, mixed):
+        run.network.layers[-2][0].p = 0.0  # dropout draws other numbers in another precision
+
+    one, other = next(exact.steps(Batches())).loss, next(mixed.steps(Batches())).loss
+
+    assert one != other
+    assert abs(one - other) < 0.05 * one
+    assert all(p.dtype == p.grad.dtype == torch.float32 for p in mixed.network.parameters())
 
 
 def test_the_loss_goes_down():

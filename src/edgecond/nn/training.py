@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -15,9 +15,12 @@ from torch import nn, Tensor
 from edgecond.errors import EdgecondError
 from edgecond.graph import Sample
 from edgecond.nn import parallel
+from edgecond.nn.averaging import Average
 from edgecond.nn.optimizers import Optimizer, SGD
 from edgecond.nn.schedules import Schedule
 from edgecond.nn.tasks import Classification, Task
+
+_AVERAGE = "average."  # before the names of averaged weights in a checkpoint
 
 
 class Batches(Protocol):
@@ -75,6 +78,10 @@ class Training:
         batch: Batch of the next step, from 0.
         task: The loss, and the metric beside it.
         optimizer: Settings of the optimizer.
+        gradient_clip: Norm that the gradient of all parameters is scaled down to where it is larger; none for any norm.
+        ema: Decay of the average of the weights (see `Average`); none for no average.
+        label_smoothing: Share of the probability of the true class that the loss spreads over all classes.
+        precision: "fp32", or "bf16" for mixed precision: products in bfloat16, sums and weights in single precision.
     """
 
     network: nn.Module
@@ -84,11 +91,17 @@ class Training:
     batch: int = 0
     task: Task = Classification()  # noqa: RUF009 (immutable)
     optimizer: Optimizer = SGD()  # noqa: RUF009 (immutable)
+    gradient_clip: float | None = None
+    ema: float | None = None
+    label_smoothing: float = 0.0
+    precision: str = "fp32"
+    _average: Average | None = field(init=False, repr=False)
     _descent: torch.optim.Optimizer = field(init=False, repr=False)
     _joined: nn.Module = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         self._joined = parallel.joined(self.network)
+        self._average = None if self.ema is None else Average.of(self.network, self.ema)
         self._descent = self.optimizer.build(self.network.parameters(), self.schedule.learning_rate)
 
     @property
@@ -104,17 +117,38 @@ class Training:
         """Return all tensors by name, and the position."""
         tensors = {f"network.{name}": value for name, value in self.network.state_dict().items()}
         tensors |= self.optimizer.state(self._descent, self.network)
+        if self._average is not None:
+            tensors |= {f"{_AVERAGE}{name}": value for name, value in self._average.weights.items()}
         return tensors, {"epoch": self.epoch, "batch": self.batch, "seed": self.seed}
 
     def restore(self, tensors: dict[str, Tensor], position: dict[str, Any]) -> None:
         """Resume from what `state` returned; tensors of another network or optimizer are refused."""
-        weights = {name.removeprefix("network."): t for name, t in tensors.items() if name.startswith("network.")}
         check_finite(tensors)
+        weights, rest = split_prefix(tensors, "network.")
         check_weights(self.network, weights)
-        self.optimizer.check_state(self.network, {n: t for n, t in tensors.items() if not n.startswith("network.")})
+        if self._average is not None:
+            average, rest = split_prefix(rest, _AVERAGE)
+            check_weights(self.network, average)
+            self._average.restore(average)
+        self.optimizer.check_state(self.network, rest)
         self.network.load_state_dict(weights)
         self.optimizer.restore(self._descent, self.network, tensors)
         self.epoch, self.batch, self.seed = position["epoch"], position["batch"], position["seed"]
+
+    def weights(self) -> dict[str, Tensor]:
+        """Return a copy of the weights to predict with: their average, or without one those of the last step."""
+        weights = self.network.state_dict() if self._average is None else self._average.weights
+        return {name: value.clone() for name, value in weights.items()}
+
+    @contextmanager
+    def predicting(self) -> Iterator[None]:
+        """Give the network the weights to predict with, within a block."""
+        last = {name: value.clone() for name, value in self.network.state_dict().items()}
+        self.network.load_state_dict(self.weights())
+        try:
+            yield
+        finally:
+            self.network.load_state_dict(last)
 
     def _step(self, sample: Sample, batches: int) -> Step:
         epoch, batch = self.epoch, self.batch
@@ -125,9 +159,10 @@ class Training:
             self._joined.train()
         device = next(self.network.parameters()).device
         sample = sample.to(device)
-        with seeded(mix(self.seed, epoch, batch), device):
+        mixed = torch.autocast(device.type, torch.bfloat16) if self.precision == "bf16" else nullcontext()
+        with seeded(mix(self.seed, epoch, batch), device), mixed:
             scores = self._joined(sample.x, sample.pyramid)
-        losses, *others = self.task.loss(scores, sample.y)
+        losses, *others = self.task.loss(scores.to(sample.x.dtype), sample.y, label_smoothing=self.label_smoothing)
         summed, weight, metric, count = parallel.total(torch.stack([losses.detach(), *others])).tolist()
         weight = weight or 1.0  # a batch without any known target has no gradient
         if not math.isfinite(summed):
@@ -137,10 +172,20 @@ class Training:
             )
         self._descent.zero_grad()
         (losses * (parallel.ranks() / weight)).backward()  # gradients are averaged over processes
+        if self.gradient_clip is not None:
+            nn.utils.clip_grad_norm_(self.network.parameters(), self.gradient_clip)
         self._descent.step()
+        if self._average is not None:
+            self._average.update(self.network, epoch * batches + batch + 1)
         last = batch + 1 == batches
         self.epoch, self.batch = (epoch + 1, 0) if last else (epoch, batch + 1)
         return Step(epoch, batch, summed / weight, learning_rate, metric, count, last)
+
+
+def split_prefix(tensors: Mapping[str, Tensor], prefix: str) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+    """Return the tensors whose names begin with a prefix, without it, and the others."""
+    inside = {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
+    return inside, {name: tensor for name, tensor in tensors.items() if not name.startswith(prefix)}
 
 
 def check_finite(tensors: Mapping[str, Tensor]) -> None:

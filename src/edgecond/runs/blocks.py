@@ -41,6 +41,13 @@ class Settings(Block):
     recipe: dict[str, Any] = {}
 
 
+class Best(Block):
+    """The best epoch so far, from 1, and its metric on the validation set."""
+
+    epoch: PositiveInt
+    value: float
+
+
 class Checkpoint(Block):
     """The checkpoint of a run, apart from its tensors."""
 
@@ -49,6 +56,7 @@ class Checkpoint(Block):
     history: list[Any]
     sums: Annotated[list[float], Field(min_length=3, max_length=3)]
     position: Position
+    best: Best | None = None
 
 
 class Record(Block):

@@ -24,7 +24,7 @@ from edgecond.nn import evaluation, tasks
 from edgecond.nn.checkpoint import load_checkpoint, save_checkpoint
 from edgecond.nn.network import Network
 from edgecond.nn.tasks import Outputs, Task
-from edgecond.nn.training import check_finite, check_weights, seeded
+from edgecond.nn.training import check_finite, check_weights, seeded, split_prefix
 from edgecond.notation import C, FC
 from edgecond.runs.recipe import Augment, first_error, Recipe
 
@@ -284,7 +284,7 @@ def _restored(tensors: dict[str, Tensor], content: Any) -> Model:
         outputs = recipe.network.classes or "no"
         raise ValueError(f"the network has {outputs} outputs, and {len(about.classes)} have a name.")
     check_finite(tensors)
-    weights = {name.removeprefix("network."): t for name, t in tensors.items() if name.startswith("network.")}
+    weights, _ = split_prefix(tensors, "network.")
     network = _with_weights(recipe, about.widths, weights)
     preparation = kind.restore(sample_settings(recipe), tensors, about.widths[0])
     if surplus := [name for name in tensors if not name.startswith("network.") and name not in preparation.tensors]:

@@ -19,7 +19,7 @@ from edgecond.data.kinds import LabelledExamples
 from edgecond.data.preparation import no_progress, Progress
 from edgecond.data.processes import end_with_parent, ignore_stop_signals, signals_held
 from edgecond.data.samples import Batches
-from edgecond.errors import CheckpointError, EdgecondError, listed, ReportedError
+from edgecond.errors import CheckpointError, EdgecondError, listed, RecipeError, ReportedError
 from edgecond.files import write_atomic
 from edgecond.graph import Sample
 from edgecond.nn import parallel
@@ -30,6 +30,7 @@ from edgecond.runs.blocks import Checkpoint, read_history
 from edgecond.runs.lock import locked
 from edgecond.runs.model import FILE, Model
 from edgecond.runs.recipe import first_error, Recipe, with_epochs
+from edgecond.runs.selection import Selection
 from edgecond.runs.train import SCHEDULE_SETTINGS, Train
 
 SAVE_EVERY = 60.0  # seconds between checkpoints within a run
@@ -98,6 +99,7 @@ class Run:
         seconds: Duration so far.
         history: Metrics of each epoch that has ended.
         sums: Loss, metric and number of examples of the current epoch.
+        selection: Choice of the epoch by a validation set; none for the last epoch.
     """
 
     directory: Path | None
@@ -106,6 +108,7 @@ class Run:
     seconds: float = 0.0
     history: list[dict[str, Any]] = field(default_factory=list)
     sums: list[float] = field(default_factory=lambda: [0.0, 0.0, 0.0])
+    selection: Selection | None = None
 
     @property
     def checkpoint(self) -> Path:
@@ -166,6 +169,8 @@ class Run:
                 f"has begun epoch {begun} with {before.description}, and {epochs} epochs have {schedule.description}. "
                 "Ask for the former epochs and schedule, name another directory, or start again with --restart."
             )
+        if self.selection is not None:
+            tensors = self.selection.restore(tensors, saved.best)
         self.training.restore(tensors, position.model_dump())
         self.seconds, self.sums, self.history = saved.seconds, saved.sums, history
 
@@ -173,25 +178,46 @@ class Run:
         """Train to the end of the schedule, saving from time to time."""
         start, saved = time.monotonic() - self.seconds, time.monotonic()
         self._log()
-        for step in self.training.steps(batches):
+        for step in () if self.finished else self.training.steps(batches):
             new = (step.loss * step.count, step.metric, step.count)
             self.sums = [a + b for a, b in zip(self.sums, new, strict=True)]
             self.seconds = time.monotonic() - start
             if step.last:
                 self._end_epoch(step)
             go_on = parallel.agreed(observe(step, len(batches), self.training.schedule.epochs))
-            if self.training.finished or not go_on or parallel.agreed(time.monotonic() - saved > SAVE_EVERY):
+            if self.finished or not go_on or parallel.agreed(time.monotonic() - saved > SAVE_EVERY):
                 self.save()
                 saved = time.monotonic()
-            if not go_on and not self.training.finished:
+            if self.finished:
+                break
+            if not go_on:
                 parallel.agreed(True)  # no process ends before the first has saved
                 where = f"saved in {self.directory}, the same command goes on" if self.directory else "nothing is kept"
                 raise Interrupted(f"stopped in epoch {step.epoch + 1}; {where}.")
+
+    @property
+    def finished(self) -> bool:
+        """Whether no step is left."""
+        return self.training.finished or (self.selection is not None and self.selection.exhausted(len(self.history)))
+
+    @property
+    def chosen_epoch(self) -> int:
+        """The epoch whose weights the model has: the best on the validation set, or the last."""
+        best = None if self.selection is None else self.selection.best
+        return len(self.history) if best is None else best.epoch
+
+    def settle(self) -> None:
+        """Give the network the weights of the model."""
+        best = {} if self.selection is None else self.selection.weights
+        self.training.network.load_state_dict(best or self.training.weights())
 
     def save(self) -> None:
         """Write the checkpoint."""
         tensors, position = self.training.state()
         about = {name: getattr(self, name) for name in KEPT}
+        if self.selection is not None:
+            weights, best = self.selection.state()
+            tensors, about = tensors | weights, about | best
         if self.directory is not None and parallel.rank() == 0:
             save_checkpoint(self.checkpoint, tensors, about | {"position": position})
 
@@ -200,7 +226,8 @@ class Run:
         known = count or 1.0
         means = {"loss": loss / known, self.training.task.training_metric: metric / known}
         about = {"learning_rate": step.learning_rate, "seconds": round(self.seconds, 1)}
-        self.history.append({"epoch": step.epoch + 1, **means, **about})
+        validation = {} if self.selection is None else self.selection.end_epoch(step.epoch + 1)
+        self.history.append({"epoch": step.epoch + 1, **means, **validation, **about})
         self.sums = [0.0, 0.0, 0.0]
         self._log()
 
@@ -213,7 +240,7 @@ class Run:
 
 @dataclass(frozen=True, eq=False)
 class Trained:
-    """The result of a run: the model of its last epoch, the test set, and the metrics of each epoch."""
+    """The result of a run: its model, the test set, and the metrics of each epoch."""
 
     model: Model
     test: LabelledExamples
@@ -221,7 +248,7 @@ class Trained:
     seconds: float
 
     def metrics(self) -> dict[str, float]:
-        """Return the metrics of the last epoch, as the paper does: on the test set, and during training."""
+        """Return the metrics on the test set, and that of the last epoch during training, as the paper does."""
         metric = self.model.task.training_metric
         return {**self.model.evaluate(self.test), f"train_{metric}": self.history[-1][metric]}
 
@@ -239,6 +266,7 @@ def train(
     progress: Progress = no_progress,
     ready: Callable[[], object] = lambda: None,
     parts: tuple[LabelledExamples, LabelledExamples] | None = None,
+    validation: LabelledExamples | None = None,
     device: torch.device | None = None,
 ) -> Trained:
     """Train the network of a recipe on all folds but one; a run that was stopped is resumed.
@@ -257,6 +285,7 @@ def train(
         progress: Called while the pyramids of graphs are computed.
         ready: Called before the first step, when all is prepared.
         parts: Training set and test set instead of those that the recipe names.
+        validation: Validation set, which chooses the epoch; none for the last.
         device: Device of the network; a GPU if there is one by default.
     """
     recipe = with_epochs(recipe, epochs)
@@ -266,21 +295,55 @@ def train(
             model = Model.new(recipe, examples, seed, progress, transient=directory is None)
         model.network.to(device or parallel.device())
         batches = model.batches(examples, seed, (parallel.rank(), parallel.ranks()))
-        schedule, optimizer = recipe.train.make_schedule(), recipe.train.make_optimizer()
         made_of = {"recipe": recipe.settings(), "data": examples.digest, "fold": fold, "seed": seed}
-        run = Run(
-            directory,
-            made_of,
-            Training(model.network, schedule, seed, task=model.task, optimizer=optimizer),
-        )
+        run = Run(directory, made_of, _training(model, seed))
+        run.selection = _selection(model, run.training, validation)
         if directory is not None and not restart:
             run.resume(len(batches))
         ready()
         run.learn(Ahead(batches, workers), observe)
-        model.about.update(fold=fold, epochs=schedule.epochs)
+        run.settle()
+        model.about.update(fold=fold, epochs=run.chosen_epoch)
         if directory is not None and parallel.rank() == 0:
             model.save(directory / FILE)
     return Trained(model, test, run.history, run.seconds)
+
+
+def _training(model: Model, seed: int) -> Training:
+    """Return the training of a new model, by the settings of its recipe."""
+    settings = model.recipe.train
+    if settings.label_smoothing and not model.task.smooths_labels:
+        raise RecipeError(
+            f"train.label_smoothing is for tasks with classes: got {settings.label_smoothing:g} for {model.task.name}. "
+            "Leave it out."
+        )
+    return Training(
+        model.network,
+        settings.make_schedule(),
+        seed,
+        task=model.task,
+        optimizer=settings.make_optimizer(),
+        gradient_clip=settings.gradient_clip,
+        ema=settings.ema,
+        label_smoothing=settings.label_smoothing,
+        precision=settings.precision,
+    )
+
+
+def _selection(model: Model, training: Training, validation: LabelledExamples | None) -> Selection | None:
+    """Return the choice of an epoch by the task's metric on one view of a validation set, if there is one."""
+    if validation is None:
+        if model.recipe.train.patience is not None:
+            raise RecipeError(
+                f"train.patience needs a validation set, whose metric it waits for: got {model.recipe.train.patience} "
+                "without one. Name one with --validation, or leave it out."
+            )
+        return None
+
+    def measure() -> float:
+        return model.evaluate(validation, views=1)[model.task.validation_metric]
+
+    return Selection(measure, training, model.recipe.train.patience)
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator, PositiveInt, TypeAdapter, ValidationError
 
@@ -39,6 +39,12 @@ class Train(BaseModel):
         momentum: See `SGD`.
         betas: See `AdamW`.
         weight_decay: See `SGD` and `AdamW`.
+        gradient_clip: See `Training`.
+        ema: See `Training`.
+        label_smoothing: See `Training`; for tasks with classes.
+        precision: See `Training`.
+        patience: Number of epochs without a better metric on the validation set after which training ends; None for
+            all epochs.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
@@ -53,6 +59,11 @@ class Train(BaseModel):
     momentum: float | None = Field(default=None, ge=0, lt=1)
     betas: tuple[_Decay, _Decay] | None = None
     weight_decay: float | None = Field(default=None, ge=0)
+    gradient_clip: float | None = Field(default=None, gt=0)
+    ema: float | None = Field(default=None, ge=0, lt=1)
+    label_smoothing: float = Field(default=0.0, ge=0, lt=1)
+    precision: Literal["fp32", "bf16"] = "fp32"
+    patience: int | None = Field(default=None, gt=0)
 
     @model_validator(mode="before")
     @classmethod
@@ -86,7 +97,14 @@ class Train(BaseModel):
         """Length, batch size, optimizer and learning rates in one line."""
         epochs = f"{self.epochs} epoch{'s' if self.epochs > 1 else ''}"
         optimizer, schedule = type(self.make_optimizer()).__name__, self.make_schedule().description
-        return f"{epochs}, batch size {self.batch_size}, {optimizer}, {schedule}"
+        more = [
+            f"gradients clipped to norm {self.gradient_clip:g}" if self.gradient_clip else "",
+            f"averaged weights (decay {self.ema:g})" if self.ema else "",
+            f"label smoothing {self.label_smoothing:g}" if self.label_smoothing else "",
+            "mixed precision" if self.precision == "bf16" else "",
+        ]
+        parts = [epochs, f"batch size {self.batch_size}", optimizer, schedule, *filter(None, more)]
+        return ", ".join(parts)
 
     def make_optimizer(self) -> Optimizer:
         """Build the optimizer from its settings."""

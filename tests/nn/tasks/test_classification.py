@@ -139,3 +139,13 @@ def test_the_mistakes_of_a_report_begin_with_the_surest():
     (gallery,) = mistakes.parts
     assert [number for number, _ in gallery.examples] == [2, 1]
     assert "dog, predicted as cat with probability 90.00" in gallery.examples[0][1]
+
+
+def test_smoothed_labels_spread_a_share_over_all_classes():
+    """Szegedy et al. 2016: the target is 1 - e + e/K for the true class and e/K for the others; by hand, K = 2."""
+    scores = torch.tensor([[1.0, -1.0]])
+    right, wrong = scores.log_softmax(1)[0].tolist()
+
+    smooth = Classification().loss(scores, torch.tensor([0]), label_smoothing=0.2)
+
+    assert float(smooth.total) == pytest.approx(-0.9 * right - 0.1 * wrong)

@@ -47,3 +47,13 @@ def test_metrics_are_means_over_the_labels_that_are_both_yes_and_no():
     assert metrics["roc_auc"] == pytest.approx(np.mean(aucs))
     assert metrics["accuracy"] == pytest.approx((2 / 4 + 2 / 3) / 2)
     assert np.isnan(Multilabel().evaluate(np.ones((3, 1)), [np.ones((3, 1))])["roc_auc"])
+
+
+def test_smoothed_labels_are_drawn_towards_a_half():
+    """By hand: with a share of 0.2, yes is 0.9 and no is 0.1."""
+    scores = torch.tensor([[2.0, 2.0]])
+    yes, no = torch.sigmoid(torch.tensor(2.0)).log().item(), torch.sigmoid(torch.tensor(-2.0)).log().item()
+
+    smooth = Multilabel().loss(scores, torch.tensor([[1.0, 0.0]]), label_smoothing=0.2)
+
+    assert float(smooth.total) == pytest.approx(-(0.9 * yes + 0.1 * no) - (0.1 * yes + 0.9 * no), rel=1e-5)

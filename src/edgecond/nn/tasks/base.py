@@ -44,6 +44,9 @@ class Task(ABC):
         training_metric: The metric that is measured during training.
         per_vertex: Whether there is a prediction for each vertex instead of one for each graph.
         weights_classes: Whether the loss can weight rare classes as much as frequent ones.
+        smooths_labels: Whether the loss can smooth labels.
+        validation_metric: The metric by which a validation set chooses the epoch.
+        lower_is_better: Whether the lowest value of that metric is the best.
         meaning: What the outputs of an exported network are.
     """
 
@@ -52,6 +55,9 @@ class Task(ABC):
     training_metric: ClassVar[str]
     per_vertex: ClassVar[bool] = False
     weights_classes: ClassVar[bool] = False
+    smooths_labels: ClassVar[bool] = False
+    validation_metric: ClassVar[str]
+    lower_is_better: ClassVar[bool] = False
     meaning: ClassVar[str]
 
     # Targets
@@ -105,8 +111,15 @@ class Task(ABC):
     # Training and evaluation
 
     @abstractmethod
-    def loss(self, scores: Tensor, y: Tensor) -> Loss:
-        """Return the loss of a batch and the metric to watch, as sums."""
+    def loss(self, scores: Tensor, y: Tensor, *, label_smoothing: float = 0.0) -> Loss:
+        """Return the loss of a batch and the metric to watch, as sums.
+
+        Args:
+            scores: Scores of the network.
+            y: The targets.
+            label_smoothing: Share of the probability of the true class that is spread over all classes, where a task
+                has classes.
+        """
 
     @abstractmethod
     def outputs(self, scores: Tensor) -> Tensor:

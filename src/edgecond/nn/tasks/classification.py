@@ -39,6 +39,8 @@ class Classification(Task):
     training_metric: ClassVar[str] = "accuracy"
     meaning: ClassVar[str] = "score of each class; the softmax of the scores is the probability"
     weights_classes: ClassVar[bool] = True
+    smooths_labels: ClassVar[bool] = True
+    validation_metric: ClassVar[str] = "accuracy"
     unit: ClassVar[str] = "examples"
 
     weights: tuple[float, ...] = ()
@@ -70,9 +72,11 @@ class Classification(Task):
         if len(classes) == 1:
             raise ValueError(f"must have at least two classes: all examples are of the class {names[classes.pop()]}.")
 
-    def loss(self, scores: Tensor, y: Tensor) -> Loss:
+    def loss(self, scores: Tensor, y: Tensor, *, label_smoothing: float = 0.0) -> Loss:
         weights = scores.new_tensor(self.weights) if self.weights else None
-        total = nn.functional.cross_entropy(scores, y, weights, ignore_index=-1, reduction="sum")
+        total = nn.functional.cross_entropy(
+            scores, y, weights, ignore_index=-1, reduction="sum", label_smoothing=label_smoothing
+        )
         known = y[y >= 0]
         count = scores.new_tensor(len(known))
         weight = count if weights is None else weights[known].sum()

@@ -27,6 +27,8 @@ class Multilabel(Task):
         "accuracy": "Accuracy",
     }
     training_metric: ClassVar[str] = "accuracy"
+    smooths_labels: ClassVar[bool] = True
+    validation_metric: ClassVar[str] = "roc_auc"
     meaning: ClassVar[str] = "score of each label; its sigmoid is the probability of yes"
 
     @classmethod
@@ -37,10 +39,11 @@ class Multilabel(Task):
     def fit(cls, ys: Tensor, outputs: int, *, balanced: bool = False) -> Self:
         return cls()
 
-    def loss(self, scores: Tensor, y: Tensor) -> Loss:
+    def loss(self, scores: Tensor, y: Tensor, *, label_smoothing: float = 0.0) -> Loss:
         known = ~y.isnan()
         predicted, truth = scores[known], y[known].to(scores.dtype)
-        total = nn.functional.binary_cross_entropy_with_logits(predicted, truth, reduction="sum")
+        smooth = (1 - label_smoothing) * truth + label_smoothing / 2
+        total = nn.functional.binary_cross_entropy_with_logits(predicted, smooth, reduction="sum")
         count = known.sum().to(scores.dtype)
         return Loss(total, count, ((predicted > 0) == (truth > 0.5)).sum(), count)
 

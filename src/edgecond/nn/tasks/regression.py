@@ -36,6 +36,8 @@ class Regression(Task):
         "r2": "R²",
     }
     training_metric: ClassVar[str] = "mse"
+    validation_metric: ClassVar[str] = "rmse"
+    lower_is_better: ClassVar[bool] = True
     meaning: ClassVar[str] = "each target, less its mean and divided by its scale, which the objective holds"
 
     mean: tuple[float, ...]
@@ -60,7 +62,7 @@ class Regression(Task):
     def _required(cls) -> tuple[str, ...]:
         return ("mean", "scale")
 
-    def loss(self, scores: Tensor, y: Tensor) -> Loss:
+    def loss(self, scores: Tensor, y: Tensor, *, label_smoothing: float = 0.0) -> Loss:
         known, scale = ~y.isnan(), scores.new_tensor(self.scale).expand_as(scores)
         errors = (self.outputs(scores) - y.to(scores.dtype))[known]
         total = (errors / scale[known]).square().sum()

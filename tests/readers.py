@@ -255,7 +255,7 @@ def molecules(path: Path) -> None:
     or_error(lambda: read_csv(path))
     for target in ("logS", "kind"):
         or_error(lambda target=target: smiles.read(path, target=target))
-    pieces = or_error(lambda: list(smiles.iterate(path, size=2)))
+    pieces = or_error(lambda: [smiles.read_chunk(chunk) for chunk in smiles.chunks(path, size=2)])
     whole = or_error(lambda: smiles.read(path, target=()))
     if whole is not None:
         assert [text for piece in pieces for text in piece.smiles] == list(whole.smiles)

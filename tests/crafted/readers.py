@@ -59,7 +59,8 @@ def cached(path: Path) -> Any:
 
 def table(path: Path) -> Any:
     found = smiles.read(path, target=())
-    return found.graphs.graph(), found.graphs.signal(attributes=True), list(smiles.iterate(path))
+    pieces = [smiles.read_chunk(chunk) for chunk in smiles.chunks(path)]
+    return found.graphs.graph(), found.graphs.signal(attributes=True), pieces
 
 
 def data(path: Path) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import multiprocessing
 import os
 import select
@@ -10,7 +11,7 @@ import time
 
 import pytest
 
-from edgecond.data.processes import end_with_parent, ignore_stop_signals, mapped, stop_signals
+from edgecond.data.processes import AHEAD, end_with_parent, ignore_stop_signals, mapped, stop_signals
 
 fork = multiprocessing.get_context("fork")
 
@@ -72,6 +73,16 @@ def fail(number: int) -> int:
     if number == 3:
         os.kill(os.getpid(), signal.SIGKILL)
     return number
+
+
+def test_items_are_taken_a_few_at_a_time():
+    """However many there are: a million rows of a table are never in memory at once."""
+    taken = itertools.count()
+    results = mapped(abs, (next(taken) for _ in range(10**9)), 2)
+
+    assert list(itertools.islice(results, 50)) == list(range(50))
+    assert next(taken) <= 50 + AHEAD * 2
+    results.close()
 
 
 def test_an_exception_in_a_process_is_raised_here():

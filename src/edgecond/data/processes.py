@@ -7,7 +7,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, TYPE_CHECKING, TypeVar
 
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 PERIOD = 1.0
 """Seconds between two checks whether the parent still runs."""
+AHEAD = 4
+"""Number of items per process that are computed or kept ahead of the next result, at most."""
 I = TypeVar("I")
 R = TypeVar("R")
 
@@ -74,16 +76,17 @@ def signals_held() -> Iterator[None]:
 
 
 def mapped(
-    work: Callable[[I], R], items: Sequence[I], jobs: int, begin: Callable[[], object] = lambda: None
+    work: Callable[[I], R], items: Iterable[I], jobs: int, begin: Callable[[], object] = lambda: None
 ) -> Generator[R, None, None]:
     """Yield the results of a function for each item, in order, computed by several processes.
 
-    The processes end with this generator or with this process, whichever is first. An exception in one of them is
-    raised here, and a `MemoryError` if one of them was killed, for which a lack of memory is the usual reason.
+    Few items are taken ahead of the results, so that memory is bounded however many there are. The processes end with
+    this generator or with this process, whichever is first. An exception in one of them is raised here, and a
+    `MemoryError` if one of them was killed, for which a lack of memory is the usual reason.
 
     Args:
         work: The function, to be pickled where processes cannot be forked.
-        items: Its arguments.
+        items: Its arguments, one after the other.
         jobs: Number of processes.
         begin: Called first in each process.
     """
@@ -92,30 +95,39 @@ def mapped(
 
     # A forked process does not import the main script; a spawned one does, so the script must be importable.
     context: Any = get_context("fork" if sys.platform == "linux" else None)
-    idle: list[Connection] = []
     processes: list[Any] = []
-    try:
+
+    def started() -> Connection:
         with signals_held():
-            for _ in range(min(jobs, len(items))):
-                ours, theirs = context.Pipe()
-                processes.append(context.Process(target=_serve, args=(work, begin, theirs, os.getpid()), daemon=True))
-                processes[-1].start()
-                theirs.close()
-                idle.append(ours)
-        busy: dict[Connection, int] = {}
-        results: dict[int, R] = {}
-        given = 0
-        for number in range(len(items)):
-            while number not in results:
-                while idle and given < len(items):
-                    busy[idle[-1]] = given
-                    idle.pop().send(items[given])
-                    given += 1
+            ours, theirs = context.Pipe()
+            processes.append(context.Process(target=_serve, args=(work, begin, theirs, os.getpid()), daemon=True))
+            processes[-1].start()
+            theirs.close()
+            return ours
+
+    idle: list[Connection] = []
+    busy: dict[Connection, int] = {}
+    results: dict[int, R] = {}
+    left, number, more = enumerate(items), 0, True
+    try:
+        while True:
+            while more and len(busy) < jobs and len(busy) + len(results) < AHEAD * jobs:
+                if (entry := next(left, None)) is None:
+                    more = False
+                    break
+                connection = idle.pop() if idle else started()
+                busy[connection], item = entry
+                connection.send(item)
+            if number in results:
+                yield results.pop(number)
+                number += 1
+            elif not busy:
+                return
+            else:
                 ready: list[Any] = wait(list(busy))
                 for connection in ready:
                     results[busy.pop(connection)] = _received(connection)
                     idle.append(connection)
-            yield results.pop(number)
     finally:
         with signals_held():
             for process in processes:

@@ -124,7 +124,7 @@ def gains(results: Path) -> list[Comparison]:
     """Return the gains of the paper's changes to the plain network, in the order of the recipes."""
     found, known = [], recipes()
     for recipe in known.values():
-        plain = known[f"{recipe.name.split('/')[0]}/ecc"]
+        plain = known.get(f"{recipe.name.split('/')[0]}/ecc", recipe)
         numbers = {(claim.table, metric): number for claim in plain.paper for metric, number in claim.metrics.items()}
         for claim in recipe.paper if recipe != plain else ():
             for metric, number in claim.metrics.items():

@@ -70,7 +70,7 @@ def predictions(
 
     written: dict[Path, Path] = {}
     options = ReadOptions(smiles=smiles)
-    for batch in model.kind.batches(model.learned, files, options, report_file, total.append):
+    for batch in _batches(model, files, options, report_file, total):
         for place, output in _outputs(model, batch, count, report_file):
             path = place["file"]
             shown = place | {"file": path_text(path)}
@@ -86,6 +86,14 @@ def predictions(
                 yield shown | model.task.row(model.classes, output, probabilities)
         done += len(batch)
         progress(done + unreadable, total[0] if total else None)
+
+
+def _batches(
+    model: Model, files: Sequence[Path], options: ReadOptions, report: Report, total: list[int]
+) -> Iterator[Batch]:
+    learned = model.learned
+    for shard in model.kind.shards(learned, files, options, report, total.append):
+        yield from model.kind.read_shard(learned, shard, report)
 
 
 def _outputs(model: Model, batch: Batch, views: int, report: Report) -> Iterator[tuple[Row, Outputs]]:

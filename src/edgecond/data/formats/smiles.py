@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice, product
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -165,8 +165,17 @@ def read(
     )
 
 
-def iterate(path: Path, *, smiles: str | None = None, size: int = 1024) -> Iterator[Molecules]:
-    """Yield the molecules of a CSV file without targets, some rows at a time: memory is that of `size` rows.
+class Chunk(NamedTuple):
+    """Some rows of a CSV file: number and SMILES of each, and the rows that are not even, with the reason."""
+
+    path: Path
+    numbers: tuple[int, ...]
+    texts: tuple[str, ...]
+    uneven: list[tuple[int, str]]
+
+
+def chunks(path: Path, *, smiles: str | None = None, size: int = 1024) -> Iterator[Chunk]:
+    """Yield the rows of a CSV file without targets, some at a time: memory is that of `size` rows.
 
     Args:
         path: A table that `read_csv` reads.
@@ -180,19 +189,24 @@ def iterate(path: Path, *, smiles: str | None = None, size: int = 1024) -> Itera
         even = [(number, record) for number, record in some if not form.uneven(record)]
         numbers = tuple(number for number, _ in even)
         texts = Table(path, form.header, tuple(record for _, record in even), numbers, ()).column(column)
-        graphs, unread = featurise(texts)
-        bad = {index for index, _ in unread}
-        kept = [index for index in range(len(texts)) if index not in bad]
         uneven = [(number, wrong) for number, record in some if (wrong := form.uneven(record))]
-        yield Molecules(
-            graphs,
-            np.zeros((len(kept), 0)),
-            (),
-            (),
-            tuple(texts[index] for index in kept),
-            np.array([numbers[index] for index in kept], np.int64),
-            sorted([*uneven, *((numbers[index], reason) for index, reason in unread)]),
-        )
+        yield Chunk(path, numbers, tuple(texts), uneven)
+
+
+def read_chunk(chunk: Chunk) -> Molecules:
+    """Return the molecules of some rows, without targets."""
+    graphs, unread = featurise(chunk.texts)
+    bad = {index for index, _ in unread}
+    kept = [index for index in range(len(chunk.texts)) if index not in bad]
+    return Molecules(
+        graphs,
+        np.zeros((len(kept), 0)),
+        (),
+        (),
+        tuple(chunk.texts[index] for index in kept),
+        np.array([chunk.numbers[index] for index in kept], np.int64),
+        sorted([*chunk.uneven, *((chunk.numbers[index], reason) for index, reason in unread)]),
+    )
 
 
 def _smiles_column(path: Path, header: Sequence[str]) -> str:

@@ -290,15 +290,15 @@ class Kind(ABC):
     # Predictions
 
     @abstractmethod
-    def batches(
+    def shards(
         self,
         learned: Learned,
         files: Sequence[Path],
         options: ReadOptions,
         report: Report,
         total: Total,
-    ) -> Iterator[Batch]:
-        """Yield the examples in some files, in their order, a batch at a time.
+    ) -> Iterator[Any]:
+        """Yield parts of some files, in their order, each of which `read_shard` reads: by another process if need be.
 
         Args:
             learned: What the model has learned.
@@ -306,6 +306,16 @@ class Kind(ABC):
             options: How to read them.
             report: Called with a sentence about what cannot be read.
             total: Called with the number of all examples, where it is known in advance.
+        """
+
+    @abstractmethod
+    def read_shard(self, learned: Learned, shard: Any, report: Report) -> Iterator[Batch]:
+        """Yield the examples of a shard, in their order, a batch at a time.
+
+        Args:
+            learned: What the model has learned.
+            shard: One of `shards`.
+            report: Called with a sentence about what cannot be read.
         """
 
     # Rows in memory

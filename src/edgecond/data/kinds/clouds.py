@@ -137,29 +137,31 @@ class Clouds(Kind):
 
     # Predictions
 
-    def batches(
+    def shards(
         self,
         learned: Learned,
         files: Sequence[Path],
         options: ReadOptions,
         report: Report,
         total: Total,
-    ) -> Iterator[Batch]:
+    ) -> Iterator[list[Path]]:
         paths = [path for given in files for path in _listed(given, report)]
         total(len(paths))
         size = min(learned.batch_size, MOST_CLOUDS)
-        for start in range(0, len(paths), size):
-            clouds: list[tuple[Path, Cloud]] = []
-            for path in paths[start : start + size]:
-                try:
-                    clouds.append((path, self.read_file(path, learned)))
-                except DataError as error:
-                    report(str(error))
-            yield Batch(
-                [{"file": path} for path, _ in clouds],
-                unlabelled([cloud for _, cloud in clouds]),
-                [len(cloud) for _, cloud in clouds],
-            )
+        yield from (paths[start : start + size] for start in range(0, len(paths), size))
+
+    def read_shard(self, learned: Learned, shard: list[Path], report: Report) -> Iterator[Batch]:
+        clouds: list[tuple[Path, Cloud]] = []
+        for path in shard:
+            try:
+                clouds.append((path, self.read_file(path, learned)))
+            except DataError as error:
+                report(str(error))
+        yield Batch(
+            [{"file": path} for path, _ in clouds],
+            unlabelled([cloud for _, cloud in clouds]),
+            [len(cloud) for _, cloud in clouds],
+        )
 
     def read_file(self, path: Path, learned: Learned) -> Cloud:
         """Read the cloud in a file as those that were learned."""

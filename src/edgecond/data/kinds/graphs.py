@@ -117,26 +117,28 @@ class GeneralGraphs(Kind):
 
     # Predictions
 
-    def batches(
+    def shards(
         self,
         learned: Learned,
         files: Sequence[Path],
         options: ReadOptions,
         report: Report,
         total: Total,
-    ) -> Iterator[Batch]:
+    ) -> Iterator[Any]:
+        yield from files
+
+    def read_shard(self, learned: Learned, shard: Any, report: Report) -> Iterator[Batch]:
         assert isinstance(learned.preparation, GraphPreparation)
         expected = learned.preparation.empty()
-        for path in files:
-            try:
-                graphs, numbers = _read_alike(path, expected, report)
-            except DataError as error:
-                report(str(error))
-                continue
-            for start in range(0, len(graphs), MOST_GRAPHS):
-                some = numbers[start : start + MOST_GRAPHS].tolist()
-                places = [{"file": path, "graph": number + 1} for number in some]
-                yield batch_of(places, graphs.take(range(start, start + len(some))))
+        try:
+            graphs, numbers = _read_alike(shard, expected, report)
+        except DataError as error:
+            report(str(error))
+            return
+        for start in range(0, len(graphs), MOST_GRAPHS):
+            some = numbers[start : start + MOST_GRAPHS].tolist()
+            places = [{"file": shard, "graph": number + 1} for number in some]
+            yield batch_of(places, graphs.take(range(start, start + len(some))))
 
     # Rows in memory
 

@@ -13,11 +13,14 @@ from numpy.typing import NDArray
 from edgecond.data.formats import smiles
 from edgecond.data.graphs import GraphExamples, Graphs
 from edgecond.data.kinds.base import Batch, Learned, ReadOptions, Report, RowReader, Rows, Split, Total, UserData
-from edgecond.data.kinds.graphs import batch_of, examples_of, GeneralGraphs, labelled, MOST_GRAPHS
+from edgecond.data.kinds.graphs import batch_of, examples_of, GeneralGraphs, labelled
 from edgecond.data.kinds.pictures import Description, MoleculePicture
 from edgecond.data.kinds.wording import data_name, skipped
 from edgecond.data.splits import group_folds, scaffold_split
 from edgecond.errors import DataError
+
+MOST_ROWS = 512
+"""Number of molecules that are read at once while predicting."""
 
 
 class Molecules(GeneralGraphs):
@@ -61,23 +64,26 @@ class Molecules(GeneralGraphs):
             return np.setdiff1d(np.arange(len(data.examples)), test), test
         return split.stratified(len(data.examples), strata, data.examples.classes)
 
-    def batches(
+    def shards(
         self,
         learned: Learned,
         files: Sequence[Path],
         options: ReadOptions,
         report: Report,
         total: Total,
-    ) -> Iterator[Batch]:
+    ) -> Iterator[smiles.Chunk]:
         for path in files:
             try:
-                for table in smiles.iterate(path, smiles=options.smiles, size=MOST_GRAPHS):
-                    for row, sentence in table.skipped:
-                        report(f"{path}, row {row}: {sentence}")
-                    rows = zip(table.rows.tolist(), table.smiles, strict=True)
-                    yield batch_of([{"file": path, "row": row, "smiles": text} for row, text in rows], table.graphs)
+                yield from smiles.chunks(path, smiles=options.smiles, size=MOST_ROWS)
             except DataError as error:
                 report(str(error))
+
+    def read_shard(self, learned: Learned, shard: smiles.Chunk, report: Report) -> Iterator[Batch]:
+        table = smiles.read_chunk(shard)
+        for row, sentence in table.skipped:
+            report(f"{shard.path}, row {row}: {sentence}")
+        rows = zip(table.rows.tolist(), table.smiles, strict=True)
+        yield batch_of([{"file": shard.path, "row": row, "smiles": text} for row, text in rows], table.graphs)
 
     def accepts(self, row: Any) -> bool:
         return isinstance(row, str)

@@ -329,7 +329,7 @@ def test_a_table_of_molecules_is_read_in_pieces_and_nothing_depends_on_them(
     kept = sorted(cache.iterdir())
     whole = predict(model, table)
 
-    monkeypatch.setattr(kinds.molecules, "MOST_GRAPHS", 2)
+    monkeypatch.setattr(kinds.molecules, "MOST_ROWS", 2)
     pieces = predict(model, table)
 
     assert whole.exit_code == pieces.exit_code == 1, whole.output

@@ -39,7 +39,7 @@ def test_an_unknown_table_is_an_error(number: str):
     result = run(app, ["table", number])
 
     assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
-    assert "1, 2, 4, 5, 6, 7, 8, 9, gains, fair and experiments" in result.stderr
+    assert "1, 2, 4, 5, 6, 7, 8, 9, gains, plus, fair and experiments" in result.stderr
     assert f"got {number}." in result.stderr
 
 

@@ -93,7 +93,7 @@ PARAMETERS: dict[str, tuple[dict[str, Any], str]] = {
         {"settings": {"train.learning_rat": 1}},
         "got 'train.learning_rat'. Did you mean train.learning_rate",
     ),
-    "views": ({"views": 6}, "views must be a whole number from 1 to 5: got 6."),
+    "views": ({"views": 6}, "views must be a whole number from 1 to 1: got 6."),
     "settings": ({"settings": ["rate"]}, "settings must be a dict, as {'train.learning_rate': 0.05}: got ['rate']."),
     "task": ({"settings": {"task": "regression"}}, "settings must leave out what follows from X and y: got task."),
     "batch": ({"network": None, "batch_size": 1}, "have less. Choose a larger batch size."),

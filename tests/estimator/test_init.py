@@ -65,7 +65,7 @@ def test_fitting_gives_the_network_of_a_run_with_the_same_recipe_and_seed(tmp_pa
 
     found = small(random_state=5).fit(X, y)
 
-    np.testing.assert_array_equal(found.predict_proba(X), model.outputs_per_view(examples)[0])
+    np.testing.assert_array_equal(found.predict_proba(X), model.outputs(examples))
 
 
 def test_fitting_graphs_gives_the_network_of_a_run(tmp_path: Path):

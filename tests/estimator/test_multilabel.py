@@ -36,7 +36,8 @@ class Table:
 
 
 def learner(**changes: Any) -> EdgeCondClassifier:
-    return small(**{"network": "C(16)-C(16)-GAP-FC(16)-FC(2)", "epochs": 60, "batch_size": 20} | changes)
+    settings = {"network": "C(16)-C(16)-GAP-FC(16)-FC(2)", "epochs": 60, "batch_size": 20, "learning_rate": 0.01}
+    return small(**settings | changes)
 
 
 def test_each_label_is_predicted():

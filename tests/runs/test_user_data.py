@@ -236,7 +236,7 @@ def test_every_setting_can_be_set_by_its_name(clouds: Path):
     assert found.recipe.train.learning_rate == 0.03
     assert found.recipe.augment.drop == 0
     assert not found.recipe.balanced
-    assert (found.recipe.train.epochs, found.recipe.train.drops) == (20, (12, 18))  # at 60 and 90 per cent
+    assert (found.recipe.train.epochs, found.recipe.train.schedule) == (20, "cosine")
     with pytest.raises(RecipeError, match=r"got 'train\.learning_rat'\. Did you mean train\.learning_rate"):
         user_data.read(clouds, folds=3, settings={"train.learning_rat": 1})
 

@@ -14,22 +14,22 @@ from edgecond.cli.running import Results
 
 @verb()
 def table(
-    number: Annotated[str, typer.Argument(help="The table's number in the paper, gains, fair, or experiments.")],
+    number: Annotated[str, typer.Argument(help="The table's number in the paper, gains, plus, fair, or experiments.")],
     results: Results = Path("results"),
 ) -> None:
     """Print a table of the paper beside the reruns so far.
 
     Example: edgecond table 1
     """
-    from edgecond.paper.tables import entries, tables
+    from edgecond.paper.tables import entries, plus, tables
 
     with users_errors():
         if named := {"gains": _gains, "fair": _fair_protocol, "experiments": _experiments}.get(number):
             named(results)
             return
-        found = entries(int(number), results) if number in map(str, tables()) else []
+        found = plus(results) if number == "plus" else entries(int(number), results) if number in _numbers() else []
     if not found:
-        known = f"{', '.join(map(str, tables()))}, gains, fair and experiments"
+        known = f"{', '.join(map(str, tables()))}, gains, plus, fair and experiments"
         echo(f"a table must be one of {known}: got {number}.", err=True)
         raise typer.Exit(2)
     rows = []
@@ -42,6 +42,12 @@ def table(
         rows.append([entry.recipe.name, *cells, entry.row])
     print_table(["row", "metric", "paper", "rerun", "±", "folds", "seeds", "epochs", "in the paper"], rows)
     echo("±: standard deviation over folds; the metric of a fold is the mean over its seeds.")
+
+
+def _numbers() -> list[str]:
+    from edgecond.paper.tables import tables
+
+    return list(map(str, tables()))
 
 
 def _short(metric: str) -> str:

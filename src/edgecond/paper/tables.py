@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import sqrt
 from pathlib import Path
@@ -9,7 +10,11 @@ from statistics import mean, stdev
 from urllib.parse import unquote
 
 from edgecond.paper.records import read_records
+from edgecond.runs.blocks import Record
 from edgecond.runs.recipe import Recipe, recipes
+
+PLUS = "plus"
+"""Family of the rows with the training practice of today."""
 
 
 @dataclass(frozen=True)
@@ -92,20 +97,47 @@ def entries(table: int, results: Path) -> list[Entry]:
     """Return all numbers of a table that a recipe reruns, in the order of the recipes."""
     found = []
     for recipe in recipes().values():
-        metrics = [metric for claim in recipe.paper if claim.table == table for metric in claim.metrics]
-        records = read_records(results / recipe.name, *metrics)
-        for claim in recipe.paper:
-            if claim.table != table:
+        claims = [claim for claim in recipe.paper if claim.table == table]
+        records = read_records(results / recipe.name, *(metric for claim in claims for metric in claim.metrics))
+        for claim in claims:
+            found += [_entry(claim.row, recipe, metric, number, records) for metric, number in claim.metrics.items()]
+    return found
+
+
+def _entry(row: str, recipe: Recipe, metric: str, paper: float, records: Sequence[Record]) -> Entry:
+    folds = [
+        mean(record.metrics[metric] for record in records if record.fold == fold)
+        for fold in sorted({record.fold for record in records})
+    ]
+    epochs = [record.epochs for record in records]
+    seeds = len({record.seed for record in records})
+    return Entry(row, recipe, metric, paper, tuple(folds), seeds, (min(epochs), max(epochs)) if epochs else None)
+
+
+def plus(results: Path) -> list[Entry]:
+    """Return the rows `plus/DATASET` beside the best number that the paper has for ECC on that data set.
+
+    Where an example has several views, the metric is that of their mean scores.
+    """
+    found, known = [], recipes()
+    for name, recipe in known.items():
+        family, _, dataset = name.partition("/")
+        if family != PLUS:
+            continue
+        suffix = "_scores" if max(recipe.orientations, recipe.sparsifications) > 1 else ""
+        records = read_records(results / name)
+        for metric in known[f"{dataset}/ecc"].paper[0].metrics:
+            if metric.startswith("train_"):
                 continue
-            for metric, value in claim.metrics.items():
-                folds = [
-                    mean(record.metrics[metric] for record in records if record.fold == fold)
-                    for fold in sorted({record.fold for record in records})
-                ]
-                epochs = [record.epochs for record in records]
-                seeds = len({record.seed for record in records})
-                span = (min(epochs), max(epochs)) if epochs else None
-                found.append(Entry(claim.row, recipe, metric, value, tuple(folds), seeds, span))
+            claims = {
+                number: claim.row
+                for row in known.values()
+                if row.name.startswith(f"{dataset}/")
+                for claim in row.paper
+                for claimed, number in claim.metrics.items()
+                if claimed.removesuffix("_votes").removesuffix("_scores") == metric
+            }
+            found.append(_entry(claims[max(claims)], recipe, f"{metric}{suffix}", max(claims), records))
     return found
 
 

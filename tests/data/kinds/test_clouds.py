@@ -36,7 +36,7 @@ def test_lengths_of_the_network_are_in_units_of_the_spacing():
     assert settings["input.resolution"] == pytest.approx(0.5)
     assert settings["input.radius"] / 0.5 == pytest.approx(base.input.radius / base.input.resolution)
     assert settings["network"].endswith("FC(2)")
-    assert (settings["train.epochs"], settings["train.batch_size"]) == (250, 32)  # few clouds: the most epochs
+    assert (settings["train.epochs"], settings["train.batch_size"]) == (150, 32)  # few clouds: the most epochs
 
 
 def test_where_points_have_targets_global_pooling_becomes_v():

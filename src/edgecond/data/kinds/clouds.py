@@ -27,7 +27,7 @@ from edgecond.files import reading, walk
 from edgecond.graph import Cloud
 
 STEPS, BATCH_SIZE = 4000, 32
-"""Training takes about so many steps of so many clouds, where that is 50 to 250 epochs, as in the paper."""
+"""Training takes about so many steps of so many clouds, where that is 50 to 150 epochs."""
 POINTS = 2**15
 """Number of points in a batch where points have targets; a batch has at least one cloud."""
 MOST_CLOUDS = 256
@@ -40,7 +40,7 @@ class Clouds(Kind):
 
     name: ClassVar[str] = "clouds"
     unit: ClassVar[str] = "point"
-    base: ClassVar[str] = "modelnet10/ecc"
+    base: ClassVar[str] = "plus/modelnet10"
     options: ClassVar[frozenset[str]] = frozenset({"vertices", "numbers", "columns", "up"})
     place: ClassVar[tuple[str, ...]] = ("file",)
     writes_points: ClassVar[bool] = True
@@ -96,7 +96,7 @@ class Clouds(Kind):
         batch_size = BATCH_SIZE
         if per_vertex:
             batch_size = int(np.clip(POINTS * len(examples) // len(examples.ys), 1, BATCH_SIZE))
-        epochs = int(np.clip(STEPS * batch_size // len(examples), 50, 250))
+        epochs = int(np.clip(STEPS * batch_size // len(examples), 50, 150))
         network = adapted(base["network"], len(examples.classes), unit=unit, per_vertex=per_vertex)
         return {
             "network": str(network),
@@ -104,8 +104,6 @@ class Clouds(Kind):
             "input.radius": base["input.radius"] * unit,
             "train.epochs": epochs,
             "train.batch_size": batch_size,
-            "train.drops": [int(0.6 * epochs), int(0.9 * epochs)],
-            "orientations": 1,
         }
 
     def settings_note(self, settings: Mapping[str, Any]) -> str | None:
@@ -131,9 +129,6 @@ class Clouds(Kind):
 
     def views(self, settings: SampleSettings) -> int:
         return settings.orientations
-
-    def views_to_predict(self, settings: SampleSettings) -> int:
-        return 1
 
     # Predictions
 

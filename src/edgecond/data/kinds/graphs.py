@@ -45,7 +45,7 @@ class GeneralGraphs(Kind):
 
     name: ClassVar[str] = "graphs"
     unit: ClassVar[str] = "vertex"
-    base: ClassVar[str] = "nci1/ecc"
+    base: ClassVar[str] = "plus/nci1"
     options: ClassVar[frozenset[str]] = frozenset({"vertices"})
     place: ClassVar[tuple[str, ...]] = ("file", "graph")
     precomputes: ClassVar[bool] = True

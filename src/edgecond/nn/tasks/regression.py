@@ -16,9 +16,6 @@ from edgecond.nn.tasks.base import Loss, Outputs, Task, Views
 from edgecond.nn.tasks.columns import known_pairs, means
 from edgecond.nn.tasks.findings import Finding, Gallery, Scatter, SHOWN, Table
 
-LEARNING_RATE = 0.03
-"""Squared errors are not bounded as other losses are, and need a lower learning rate."""
-
 
 @dataclass(frozen=True)
 class Regression(Task):
@@ -56,7 +53,7 @@ class Regression(Task):
 
     @classmethod
     def settings(cls, ys: NDArray[Any]) -> dict[str, Any]:
-        return {"train.learning_rate": LEARNING_RATE}
+        return {"train.label_smoothing": 0.0}
 
     @classmethod
     def _required(cls) -> tuple[str, ...]:

@@ -74,7 +74,7 @@ def records(entry: Entry) -> str:
 def fair() -> str:
     """Return the section of the fair protocol, beside the numbers that its authors report."""
     rows = [
-        f"| {assessment.dataset} | {' | '.join(map(assessment.quoted, MODELS))} | "
+        f"| `{assessment.network}` | {' | '.join(map(assessment.quoted, MODELS))} | "
         f"{assessment.rerun if assessment.folds else 'not yet'} | {assessment.choices} |"
         for assessment in assessments(RECORDS)
     ]
@@ -82,7 +82,7 @@ def fair() -> str:
         "## The fair protocol\n\n"
         "Accuracy over the ten outer folds of Errica et al. (ICLR 2020), who report the quoted numbers; their baseline "
         "does not see the edges.\n\n"
-        f"| data set | {', quoted | '.join(MODELS)}, quoted | ECC, rerun | selected |\n"
+        f"| networks | {', quoted | '.join(MODELS)}, quoted | ECC, rerun | selected |\n"
         "|---|---:|---:|---:|---:|---|\n" + "\n".join(rows)
     )
 

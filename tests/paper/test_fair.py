@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 
 from edgecond.cli import app
 from edgecond.paper import fair
-from edgecond.paper.fair import assess, assessments, candidate, FOLDS, METRIC, QUOTED, ROWS
-from edgecond.runs.recipe import Recipe
+from edgecond.paper.fair import assess, assessments, candidate, candidates, FOLDS, METRIC, QUOTED, ROWS
+from edgecond.runs.recipe import find, Recipe
 
 VALIDATION = {"ecc": 0.7, "degrees-sqrt": 0.9, "identity": 0.9}
 
@@ -34,7 +34,8 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Recipe, dict[str, Any]]
 def write(results: Path, dataset: str, fold: int, accuracy: float, selected: str) -> None:
     path = results / "fair" / dataset / "selected" / f"fold{fold}-seed0.json"
     path.parent.mkdir(parents=True, exist_ok=True)
-    record = {"fold": fold, "seed": 0, "epochs": 50, "metrics": {METRIC: accuracy}, "selected": selected}
+    metrics = {METRIC: accuracy, "accuracy": 0.1}  # of several views, and of one
+    record = {"fold": fold, "seed": 0, "epochs": 50, "metrics": metrics, "selected": selected}
     path.write_text(json.dumps(record))
 
 
@@ -56,6 +57,25 @@ def test_only_the_best_network_on_the_validation_set_is_tested(asked: list):
 
 
 @pytest.mark.parametrize("dataset", QUOTED)
+def test_networks_of_today_differ_in_their_identity_connections(dataset: str):
+    plain, changed = (candidate(dataset, row, "fair") for row in candidates(dataset, plus=True))
+
+    assert plain.identity == find(f"plus/{dataset}").identity != changed.identity
+    assert plain.network == changed.network == find(f"plus/{dataset}").network
+
+
+def test_networks_of_today_are_selected_and_recorded_apart(asked: list):
+    record = assess("nci1", 0, 0, plus=True, runs=Path("runs"), results=Path("results"))
+
+    assert [recipe.name for recipe, _ in asked] == [
+        "fair/nci1/plus",
+        "fair/nci1/plus-plain",
+        "fair/nci1/plus-selected",
+    ]
+    assert record["selected"] == "plus"
+
+
+@pytest.mark.parametrize("dataset", QUOTED)
 def test_candidates_are_rows_of_the_paper_with_other_folds(dataset: str):
     for row in ROWS[dataset]:
         recipe = candidate(dataset, row, "fair-selection")
@@ -68,7 +88,7 @@ def test_the_table_has_mean_and_deviation_once_all_folds_are_recorded(tmp_path: 
         write(tmp_path, "nci1", fold, 0.8 + 0.1 * (fold % 2), "ecc")
     write(tmp_path, "enzymes", 4, 0.5, "identity")
 
-    found = {each.dataset: each.rerun for each in assessments(tmp_path)}
+    found = {each.dataset: each.rerun for each in assessments(tmp_path) if not each.plus}
 
     assert found == {"nci1": "85.0 ± 5.3", "enzymes": "1 of 10 folds", "dd": "-"}
 
@@ -79,7 +99,7 @@ def test_the_command_prints_reruns_beside_quoted_accuracies(tmp_path: Path):
     lines = CliRunner().invoke(app, ["table", "fair", "--results", str(tmp_path)]).output.splitlines()
 
     row = next(line for line in lines if line.startswith("enzymes"))
-    assert row.split("  ")[0] == "enzymes"
+    assert row.split("  ")[0] == "enzymes/ecc"
     assert "59.6 ± 4.5" in row
     assert "29.5 ± 8.2" in row
     assert row.endswith("identity 1x")

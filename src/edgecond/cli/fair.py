@@ -18,6 +18,7 @@ from edgecond.cli.running import Epochs, Jobs, Results, Resume, run_folds, Runs,
 def fair(
     dataset: Annotated[str, typer.Argument(help="nci1, enzymes or dd.")],
     fold: Annotated[list[int] | None, typer.Option(help="An outer fold, from 0; may be repeated.")] = None,
+    plus: Annotated[bool, typer.Option("--plus", help="Select from the networks of today: see plus/DATASET.")] = False,
     seed: Seeds = None,
     jobs: Jobs = 1,
     epochs: Epochs = None,
@@ -38,8 +39,9 @@ def fair(
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
         echo("this protocol runs folds side by side: use --jobs instead of torchrun.", err=True)
         raise typer.Exit(2)
-    recipe = protocol.candidate(dataset, "ecc", "fair")
+    recipe = protocol.candidate(dataset, protocol.candidates(dataset, plus)[0], "fair")
     wanted = [(f, s) for s in seed or [0] for f in (range(protocol.FOLDS) if fold is None else fold)]
     options = {"epochs": epochs, "workers": workers, "runs": runs, "results": results}
-    work = partial(protocol.assess, dataset, report=echo)
-    run_folds(["fair", dataset], recipe, work, wanted, jobs, resume, [protocol.METRIC, "train_accuracy"], options)
+    work = partial(protocol.assess, dataset, plus=plus, report=echo)
+    name = ["fair", dataset, *["plus"] * plus]
+    run_folds(name, recipe, work, wanted, jobs, resume, [protocol.METRIC, protocol.SINGLE, "train_accuracy"], options)

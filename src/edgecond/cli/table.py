@@ -69,9 +69,9 @@ def _gains(results: Path) -> None:
 def _fair_protocol(results: Path) -> None:
     from edgecond.paper.fair import assessments, MODELS
 
-    rows = [[found.dataset, *map(found.quoted, MODELS), found.rerun, found.choices] for found in assessments(results)]
+    rows = [[found.network, *map(found.quoted, MODELS), found.rerun, found.choices] for found in assessments(results)]
     quoted = [f"{model}, quoted" for model in MODELS]
-    print_table(["dataset", *quoted, "ECC, rerun", "selected"], rows)
+    print_table(["networks", *quoted, "ECC, rerun", "selected"], rows)
     echo("±: standard deviation over the ten outer folds. Quoted: Errica et al., ICLR 2020.")
 
 

@@ -82,7 +82,15 @@ def print_evaluation(model: Model, test: LabelledExamples, views: int | None = N
     confusion = model.task.confusion(y, outputs)
     if confusion is not None:
         confusion_table(confusion, test.classes)
-    echo(f"{len(test)} test examples: {model.task.written(shown)}")
+    parts: dict[str, dict[str, float]] = {"_scores": {}, "_votes": {}, "": {}}
+    for name, value in shown.items():
+        suffix = next(suffix for suffix in parts if name.endswith(suffix))
+        parts[suffix][name.removesuffix(suffix)] = value
+    combined = {"_scores": f", mean scores of {len(outputs)} views", "_votes": ", majority vote", "": ", one view"}
+    for suffix, part in parts.items():
+        how = combined[suffix] if parts["_scores"] else f", mean of {len(outputs)} views" if len(outputs) > 1 else ""
+        if part:
+            echo(f"{len(test)} test examples{how}: {model.task.written(part)}")
 
 
 def load_test_set(run: Path, model: Model, moved: Path | None = None, fold: int | None = None) -> LabelledExamples:

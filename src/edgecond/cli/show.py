@@ -21,6 +21,6 @@ def show(row: Annotated[str, typer.Argument(help="A row of `edgecond list`.")]) 
     with users_errors():
         recipe = find(row)
     for claim in recipe.paper:
-        echo(f"{'paper':23}{claim}")
+        echo(f"{'paper':24}{claim}")
     for name, value in format_settings(recipe).items():
-        echo(f"{name:23}{value}")
+        echo(f"{name:24}{value}")

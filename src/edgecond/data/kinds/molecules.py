@@ -21,8 +21,9 @@ from edgecond.errors import DataError
 
 NETWORK = "C(64)-C(64)-C(64)-GAP-FC(64)-D(0.1)-FC(1)"
 """Network of molecules, which are small: on validation parts of ESOL it is as accurate as one with a pyramid."""
-STEPS, BATCH_SIZE, MANY = 3000, 32, 2000
-"""Training takes about so many steps, where that is 50 to 200 epochs; batches are twice as large for many molecules."""
+STEPS, BATCH_SIZE, FEW, MANY = 3000, 32, 200, 2000
+"""Training takes about so many steps, where that is 50 to 200 epochs. Few molecules give few steps and have a higher
+learning rate; batches of many are twice as large."""
 MOST_ROWS = 512
 """Number of molecules that are read at once while predicting."""
 
@@ -63,7 +64,7 @@ class Molecules(GeneralGraphs):
             "identity": False,
             "train.epochs": int(np.clip(STEPS * batch_size // len(examples), 50, 200)),
             "train.batch_size": batch_size,
-            "train.learning_rate": 0.001,
+            "train.learning_rate": 0.001 if len(examples) > FEW else base["train.learning_rate"],
             "train.weight_decay": 0.1,
         }
 

@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from typer.testing import CliRunner
 import edgecond
 from edgecond.cli import app
 from edgecond.data import datasets
+from edgecond.data.features import Features
 from edgecond.data.graphs import GraphExamples
 from edgecond.errors import CheckpointError
 from edgecond.export import DOCUMENT, export, ExportError, flat
@@ -35,6 +37,7 @@ KINDS = {
     "ModelNet": ("modelnet10/ecc", "MP(2.5/32,7.5/32)-C(4)-AP(7.5/32,22.5/32)-C(5)-GMP-FC(6)", {}),
     "MNIST": ("digits/ecc", "C(4)-MP(4,6.8)-C(5)-D(0.5)-FC(10)", {"hidden": ()}),
     "NCI1": ("nci1/ecc", "C(4)-MP-C(5)-GAP-FC(2)", {"degree_factor": True}),
+    "features": ("nci1/ecc", "C(4)-MP-C(5)-GAP-FC(6)-FC(2)", {}),
 }
 SIZES = [(11, 14, 3), (7,), (1,), (30, 1, 1, 2, 5)]  # vertices of the samples of a batch
 
@@ -44,7 +47,9 @@ def new_model(kind: str) -> Model:
     row, network, changes = KINDS[kind]
     recipe = find(row).model_copy(update={"network": Architecture(network), **changes})
     if recipe.input is None:
-        examples = GraphExamples(random_graphs([9, 12, 1, 20]), np.arange(4))
+        beside = Features({"t": np.arange(4.0), "solvent": np.array(list("abca"), object)})
+        features = beside if kind == "features" else None
+        examples = GraphExamples(random_graphs([9, 12, 1, 20]), np.arange(4), features=features)
     else:
         small = {"train": 6, "test": 6, "points": 50}
         examples, _ = datasets.load("digits") if recipe.dataset == "digits" else datasets.load("synthetic", **small)
@@ -53,18 +58,20 @@ def new_model(kind: str) -> Model:
         if isinstance(module, nn.BatchNorm1d):
             module.momentum = None  # average over all batches, of which there is one
     batch = batch_for(model, (40, 30, 50))
-    model.network.train()(batch.x, batch.pyramid)
+    model.network.train()(*batch.inputs)
     return model
 
 
 def batch_for(model: Model, sizes: tuple[int, ...]) -> Sample:
-    d0, s = model.widths
-    return random_batch(str(model.recipe.network), sizes, d0=d0, s=s, categorical=int(model.recipe.input is None))
+    (d0, s), categorical = model.widths, int(model.recipe.input is None)
+    batch = random_batch(str(model.recipe.network), sizes, d0=d0, s=s, categorical=categorical)
+    count = model.network.features
+    return replace(batch, features=torch.randn(len(sizes), count)) if count else batch
 
 
 @torch.no_grad()
 def expected(model: Model, batch: Sample) -> Tensor:
-    return model.network.eval()(batch.x, batch.pyramid)
+    return model.network.eval()(*batch.inputs)
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +116,7 @@ class TestOnnx:
         batch = batch_for(model, (9, 6))
         lonely = [without_edges(graph) for graph in batch.pyramid.graphs]
         crowded = [torch.zeros_like(pool_map) for pool_map in batch.pyramid.pool_maps]
-        batch = Sample(batch.x, Pyramid(tuple(lonely), tuple(crowded)), batch.y)
+        batch = replace(batch, pyramid=Pyramid(tuple(lonely), tuple(crowded)))
 
         logits = run(path, batch)
 

@@ -31,6 +31,10 @@ class ReportedError(EdgecondError):
     """Another process that runs the same command cannot go on, and reports why."""
 
 
+class DataWarning(UserWarning):
+    """Data are used although they differ from those of the training set, as the message says."""
+
+
 def did_you_mean(name: str, known: Iterable[str], *, cutoff: float = 0.5, list_known: bool = True) -> str:
     """Return a sentence, after a space, that suggests known names similar to an unknown one.
 

@@ -64,7 +64,7 @@ class Input:
         return self.shape[1:]
 
 
-def signature(architecture: Architecture, d0: int, s: Sequence[int]) -> tuple[Input, ...]:
+def signature(architecture: Architecture, d0: int, s: Sequence[int], features: int = 0) -> tuple[Input, ...]:
     """What an exported network takes, in order.
 
     A batch is one large graph: the vertices of its samples are numbered on from sample to sample, at every level.
@@ -73,6 +73,7 @@ def signature(architecture: Architecture, d0: int, s: Sequence[int]) -> tuple[In
         architecture: The network.
         d0: Width of the input signal.
         s: Width of the labels at each level.
+        features: Width of the features of each sample.
     """
     last = architecture.resolutions - 1
     found = [Input("x", ("n_0", d0), "float32", "signal on the vertices of level 0")]
@@ -87,6 +88,8 @@ def signature(architecture: Architecture, d0: int, s: Sequence[int]) -> tuple[In
             Input(f"degree_{h}", (targets,), "int64", f"number of edges of level {h} into each {each}"),
             Input(f"labels_{h}", (f"m_{h}", width), "float32", f"label of each edge of level {h}"),
         ]
+    if features:
+        found.append(Input("features", ("b", features), "float32", "features of each sample"))
     if architecture.per_vertex:
         return tuple(found)
     if architecture.strided:
@@ -108,6 +111,8 @@ def flat(sample: Sample, *, per_vertex: bool = False) -> dict[str, Tensor]:
         found[f"source_{h}"] = graph.source
         found[f"degree_{h}"] = graph.degree
         found[f"labels_{h}"] = graph.labels.per_edge(graph.labels.values)
+    if sample.features is not None:
+        found["features"] = sample.features
     last = pyramid.graphs[-1]
     if per_vertex:
         return found
@@ -121,12 +126,13 @@ def describe(model: Model) -> dict[str, Any]:
     rows = "n_0" if model.recipe.network.per_vertex else "b"
     output = Input(OUTPUT, (rows, len(model.classes)), "float32", model.task.meaning)
     return {
-        "inputs": [asdict(part) for part in _signature(model)],
+        "inputs": [asdict(part) for part in inputs_of(model)],
         "output": asdict(output),
         "classes": model.classes,
         "recipe": model.recipe.settings(),
         "objective": model.task.parameters,
         "preparation": {name: tensor.tolist() for name, tensor in model.preparation.tensors.items()},
+        "features": model.preparation.encoding,
         "trained": model.about,
         "versions": versions(),
     }
@@ -167,7 +173,8 @@ class _Flat(nn.Module):
     def forward(self, inputs: dict[str, Tensor]) -> Float[Tensor, "b classes"]:
         levels = range(self.network.architecture.resolutions)
         graphs = tuple(_graph(inputs, h, last=h == levels[-1]) for h in levels)
-        return self.network(inputs["x"], Pyramid(graphs, tuple(inputs[f"pool_map_{h}"] for h in levels[1:])))
+        pyramid = Pyramid(graphs, tuple(inputs[f"pool_map_{h}"] for h in levels[1:]))
+        return self.network(inputs["x"], pyramid, inputs.get("features"))
 
 
 def _graph(inputs: Mapping[str, Tensor], h: int, last: bool) -> Graph:
@@ -181,7 +188,7 @@ def _graph(inputs: Mapping[str, Tensor], h: int, last: bool) -> Graph:
 
 def _program(model: Model) -> torch.export.ExportedProgram:
     """The network with plain operations in place of ours."""
-    inputs = _signature(model)
+    inputs = inputs_of(model)
     rows = dict.fromkeys(part.rows for part in inputs)
     free = {name: torch.export.Dim(name, min=0) for name in rows}
     sizes = {name: 2 + number for number, name in enumerate(rows)}  # of the example: all differ, none is special
@@ -202,7 +209,7 @@ def _program(model: Model) -> torch.export.ExportedProgram:
 
 
 def _onnx(program: torch.export.ExportedProgram, model: Model) -> bytes:
-    inputs = _signature(model)
+    inputs = inputs_of(model)
     made = torch.onnx.export(
         program,
         dynamo=True,
@@ -268,8 +275,9 @@ _PLAIN: dict[Any, Callable[..., Tensor]] = {
 }
 
 
-def _signature(model: Model) -> tuple[Input, ...]:
-    return signature(model.recipe.network, *model.widths)
+def inputs_of(model: Model) -> tuple[Input, ...]:
+    """What the exported network of a model takes, in order."""
+    return signature(model.recipe.network, *model.widths, model.network.features)
 
 
 def _need_onnx() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 import torch.utils._pytree as pytree
@@ -166,3 +168,22 @@ def test_the_voxels_of_a_batch_are_renumbered():
 
     assert batch.voxel.tolist() == [1, 0, 1, 2, 2]
     assert len(batch.y) == 3
+
+
+def test_the_features_of_a_batch_are_those_of_its_samples_in_their_order_and_precision():
+    """By hand: one row for each sample, which change precision together with the signal."""
+    samples = [replace(sample(n), features=torch.tensor([[float(n), 0.5]])) for n in (3, 2)]
+
+    batch = collate(samples)
+
+    assert batch.features.tolist() == [[3, 0.5], [2, 0.5]]
+    assert batch.to(torch.float64).features.dtype == torch.float64
+    assert len(batch.inputs) == 3
+    assert len(sample(3).inputs) == 2
+
+
+def test_samples_with_and_without_features_are_no_batch():
+    samples = [replace(sample(3), features=torch.zeros(1, 2)), sample(2)]
+
+    with refused("the samples of a batch need features of the same width: got widths [0, 2]."):
+        collate(samples)

@@ -15,7 +15,9 @@ from edgecond.runs.source import FILE, Source
 
 def test_a_run_keeps_every_option_that_its_data_were_read_with(tmp_path: Path):
     """All fields of `ReadOptions` and `Split` go into the file and come back."""
-    options = ReadOptions("S", ("logS", "y"), "family", "label", True, {"x": "relative_x"}, "y", True)
+    options = ReadOptions(
+        "S", ("logS", "y"), "family", "label", True, {"x": "relative_x"}, "y", True, ("t", "solvent"), True
+    )
     source = Source(tmp_path, options, Split(7, 3, 11, True))
     assert set(options.given()) == {field.name for field in fields(ReadOptions)}
 

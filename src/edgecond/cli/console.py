@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 import time
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TYPE_CHECKING
@@ -15,7 +16,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from edgecond.data.processes import stop_signals
-from edgecond.errors import EdgecondError, printable, ReportedError
+from edgecond.errors import DataWarning, EdgecondError, printable, ReportedError
 
 if TYPE_CHECKING:
     from edgecond.nn.training import Step
@@ -32,9 +33,13 @@ def echo(text: object, err: bool = False) -> None:
 
 @contextmanager
 def users_errors() -> Iterator[None]:
-    """Print an error of edgecond, or of a path, as a sentence without a traceback, and exit with status 2."""
+    """Print an error of edgecond, or of a path, as a sentence without a traceback, and exit with status 2.
+
+    Warnings about data are printed as sentences too.
+    """
     try:
-        yield
+        with _warnings_as_sentences():
+            yield
     except EdgecondError as error:
         if not isinstance(error, ReportedError):
             echo(error, err=True)
@@ -45,6 +50,22 @@ def users_errors() -> Iterator[None]:
     else:
         return
     raise typer.Exit(2) from None
+
+
+@contextmanager
+def _warnings_as_sentences() -> Iterator[None]:
+    with warnings.catch_warnings():
+        show = warnings.showwarning
+
+        def print_sentence(message: Any, category: type[Warning], *rest: Any) -> None:
+            if issubclass(category, DataWarning):
+                echo(message, err=True)
+            else:
+                show(message, category, *rest)
+
+        warnings.simplefilter("always", DataWarning)
+        warnings.showwarning = print_sentence  # type: ignore[assignment]
+        yield
 
 
 @contextmanager

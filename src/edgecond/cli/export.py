@@ -29,6 +29,6 @@ def export(
         loaded = Model.load(model)
         exporting.export(loaded, path, to)
     echo(path)
-    inputs = exporting.signature(loaded.recipe.network, *loaded.widths)
+    inputs = exporting.inputs_of(loaded)
     rows = [[part.name, " x ".join(map(str, part.shape)), part.dtype, part.meaning] for part in inputs]
     print_table(["input", "shape", "type", "meaning"], rows)

@@ -27,6 +27,13 @@ def train(
     numbers: Annotated[
         bool, typer.Option("--numbers", help="Predict targets as numbers, even where they are few and whole.")
     ] = False,
+    features: Annotated[
+        str | None,
+        typer.Option(help="Columns of a CSV that the network sees beside the molecules, as temperature,solvent."),
+    ] = None,
+    descriptors: Annotated[
+        bool, typer.Option("--descriptors", help="Let the network see RDKit's descriptors of molecules too.")
+    ] = False,
     meshes: Annotated[
         bool, typer.Option("--meshes", help="Read meshes as graphs along their edges instead of sampling points.")
     ] = False,
@@ -64,11 +71,13 @@ def train(
 
     Example: edgecond train sydney --epochs 50
     Example: edgecond train solubility.csv --target logS --set train.learning_rate=0.05
+    Example: edgecond train rates.csv --target k --features temperature,solvent --descriptors
     Example: edgecond train scans/ --vertices classification
     Example: edgecond train scans/ --columns x=rel_x,y=rel_z,z=rel_y,intensity=i
     """
     from edgecond.data.datasets import names
     from edgecond.data.formats.axes import parse_columns
+    from edgecond.data.formats.columns import parse_names
     from edgecond.data.kinds import ReadOptions, Split
     from edgecond.errors import did_you_mean, RecipeError
     from edgecond.nn import parallel
@@ -90,6 +99,8 @@ def train(
             parse_columns(columns) if columns else {},
             up,
             numbers,
+            parse_names(features) if features else (),
+            descriptors,
         )
         if data in known:
             given = [*read_options.given(), *["folds"] * (folds != Split.folds), *["scaffold"] * scaffold]

@@ -13,6 +13,7 @@ from numpy import ndarray as Array
 from torch import Tensor
 
 from edgecond.data.budget import one_hot
+from edgecond.data.features import Features
 from edgecond.errors import DataError
 from edgecond.graph import Graph, Labels
 
@@ -245,6 +246,7 @@ class GraphExamples:
         smiles: SMILES of each graph of the dataset, if they are molecules.
         vertex_ys: Targets of each vertex of the dataset: an index of `outcomes`, -1 where it is unknown or belongs to
             the other set; or a row of numbers, NaN where one is.
+        features: Columns beside the graphs of the dataset.
     """
 
     graphs: Graphs
@@ -253,6 +255,7 @@ class GraphExamples:
     outcomes: tuple[str, ...] = ()
     smiles: tuple[str, ...] = ()
     vertex_ys: Int[Array, " n"] | Float[Array, "n t"] | None = None
+    features: Features | None = None
 
     def __post_init__(self) -> None:
         numbers = _integers(self.numbers)

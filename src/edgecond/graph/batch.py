@@ -29,7 +29,7 @@ def collate(samples: Sequence[Sample]) -> Sample:
     x, y = torch.cat([sample.x for sample in samples]), torch.cat([sample.y for sample in samples])
     voxels = [sample.voxel for sample in samples if sample.voxel is not None]
     voxel = _shift(voxels, [len(sample.x) for sample in samples]) if voxels else None
-    return Sample(x, Pyramid(graphs, pool_maps), y, voxel)
+    return Sample(x, Pyramid(graphs, pool_maps), y, voxel, _join_features([sample.features for sample in samples]))
 
 
 def _join(graphs: Sequence[Graph]) -> Graph:
@@ -46,6 +46,15 @@ def _join(graphs: Sequence[Graph]) -> Graph:
         if all(g.source_membership is None for g in graphs)
         else _shift([g.membership_of_sources for g in graphs], [g.num_graphs for g in graphs]),
     )
+
+
+def _join_features(parts: Sequence[Tensor | None]) -> Tensor | None:
+    """Concatenate features, which all samples of a batch have, or none."""
+    given = [part for part in parts if part is not None]
+    widths = {0 if part is None else part.shape[1] for part in parts}
+    if len(widths) > 1:
+        raise ValueError(f"the samples of a batch need features of the same width: got widths {sorted(widths)}.")
+    return torch.cat(given) if given else None
 
 
 def _join_labels(parts: Sequence[Labels]) -> Labels:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from jaxtyping import Float, Int
 from torch import Tensor
 
@@ -39,9 +41,16 @@ class Sample(Movable):
         pyramid: Graphs and pool maps.
         y: Target of each example; for segmentation, class of each vertex of level 0, -1 where it is unknown.
         voxel: Vertex of level 0 that each point of the input was merged into.
+        features: Numbers that describe each example as a whole, beside its graph.
     """
 
     x: Float[Tensor, "n d0"]
     pyramid: Pyramid
     y: Tensor
     voxel: Int[Tensor, " p"] | None = None
+    features: Float[Tensor, "b f"] | None = None
+
+    @property
+    def inputs(self) -> tuple[Any, ...]:
+        """What a network is called with: signal, pyramid and, where there are any, features."""
+        return (self.x, self.pyramid) if self.features is None else (self.x, self.pyramid, self.features)

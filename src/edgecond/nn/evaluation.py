@@ -34,7 +34,7 @@ def predict(
     outputs, ys = [], []
     for sample in batches:
         sample = sample.to(device)
-        output, y = task.outputs(network(sample.x, sample.pyramid)), sample.y
+        output, y = task.outputs(network(*sample.inputs)), sample.y
         if sample.voxel is not None:
             output, y = output[sample.voxel], y[sample.voxel]
         outputs.append(output.double().cpu())

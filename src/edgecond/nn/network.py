@@ -64,6 +64,7 @@ class Network(nn.Module):
         degree_factor: Whether to learn a normalisation by degree (ECC-Z).
         dropout: Probability of dropout after each convolution.
         low_memory: Whether to keep nothing of the size of the edges; see `ECConv`.
+        features: Width of the features of each sample, which enter the first FC beside the globally pooled signal.
     """
 
     def __init__(
@@ -77,6 +78,7 @@ class Network(nn.Module):
         degree_factor: bool = False,
         dropout: float = 0.0,
         low_memory: bool = False,
+        features: int = 0,
     ) -> None:
         super().__init__()
         self.architecture = Architecture(architecture) if isinstance(architecture, str) else architecture
@@ -87,6 +89,12 @@ class Network(nn.Module):
                 f"got {label_widths}."
             )
         last = {kind: self._last(kind) for kind in (C, FC)}
+        self.features, self._head = features, self._positions(FC)[:1] if features else []
+        if features and (self.architecture.per_vertex or not self._head):
+            raise ValueError(
+                "features are for networks that predict for whole graphs, by FC after a global pooling: "
+                f"got {self.architecture}. Leave them out."
+            )
         self.layers = nn.ModuleList()
         width, skipped = d0, 0  # skipped: total width of the signals that unpooling adds to the last one
         for position, (layer, level) in enumerate(zip(self.architecture, self.architecture.levels, strict=True)):
@@ -104,7 +112,7 @@ class Network(nn.Module):
                     self.layers.append(Convolution(conv, dropout))
                     width = d_out
                 case FC(d_out):
-                    linear = nn.Linear(width, d_out)
+                    linear = nn.Linear(width + features * (position in self._head), d_out)
                     after = [] if position == last[FC] else [nn.BatchNorm1d(d_out), nn.ReLU()]
                     self.layers.append(RowWise([linear, *after]))
                     width = d_out
@@ -117,18 +125,29 @@ class Network(nn.Module):
                     self.layers.append(Unpooling())
                     width += skipped
 
-    def forward(self, x: Float[Tensor, "n d0"], pyramid: Pyramid) -> Float[Tensor, "b classes"]:
+    def forward(
+        self, x: Float[Tensor, "n d0"], pyramid: Pyramid, features: Float[Tensor, "b f"] | None = None
+    ) -> Float[Tensor, "b classes"]:
         """Return the scores of the classes for each sample of a batch; with V, for each vertex of level 0."""
         if len(pyramid) != self.architecture.resolutions:
             raise ValueError(
                 f"this network needs a pyramid of {self.architecture.resolutions} levels: got {len(pyramid)} levels."
             )
+        width = 0 if features is None else features.shape[1]
+        if width != self.features:
+            raise ValueError(
+                f"this network needs {self.features or 'no'} features of each sample: got {width or 'none'}."
+            )
         skips: tuple[Tensor, ...] = ()  # the last signal of each level so far
-        for layer, level in zip(self.layers, self.architecture.levels, strict=True):
+        for position, (layer, level) in enumerate(zip(self.layers, self.architecture.levels, strict=True)):
+            if features is not None and position in self._head:
+                x = torch.cat([x, features.to(x.dtype)], 1)
             skips = (*skips[:level], x)
             x = layer(x, pyramid, level, skips)
         return x
 
+    def _positions(self, kind: type) -> list[int]:
+        return [position for position, layer in enumerate(self.architecture) if isinstance(layer, kind)]
+
     def _last(self, kind: type) -> int:
-        positions = [position for position, layer in enumerate(self.architecture) if isinstance(layer, kind)]
-        return positions[-1] if positions else -1
+        return self._positions(kind)[-1] if self._positions(kind) else -1

@@ -161,7 +161,7 @@ class Training:
         sample = sample.to(device)
         mixed = torch.autocast(device.type, torch.bfloat16) if self.precision == "bf16" else nullcontext()
         with seeded(mix(self.seed, epoch, batch), device), mixed:
-            scores = self._joined(sample.x, sample.pyramid)
+            scores = self._joined(*sample.inputs)
         losses, *others = self.task.loss(scores.to(sample.x.dtype), sample.y, label_smoothing=self.label_smoothing)
         summed, weight, metric, count = parallel.total(torch.stack([losses.detach(), *others])).tolist()
         weight = weight or 1.0  # a batch without any known target has no gradient

@@ -122,14 +122,15 @@ class Model:
         except ValueError as error:
             raise RecipeError(f"the settings of {recipe.name} do not fit together: {error}") from error
         widths = _widths(preparation.view(examples, 0, 1).sample([0], 0))
-        numbers = sum(parameter.numel() for parameter in _outline(recipe, widths).parameters())
+        features = preparation.features
+        numbers = sum(parameter.numel() for parameter in _outline(recipe, widths, features).parameters())
         if numbers > MOST_WEIGHTS:
             raise RecipeError(
                 f"a network must have at most {MOST_WEIGHTS:,} weights: {recipe.network} with hidden layers of "
                 f"{list(recipe.hidden)} has {numbers:,}. Choose smaller widths."
             )
         with seeded(seed, torch.device("cpu")):
-            network = _network(recipe, widths)
+            network = _network(recipe, widths, features)
         about = {"seed": seed, "data": examples.digest, **preparation.about}
         fitted = task.fit(examples.ys, len(classes), balanced=recipe.balanced)
         return Model(recipe, classes, widths, kind, preparation, network, fitted, about)
@@ -185,7 +186,7 @@ class Model:
         """Return the mean outputs over views: a row per example, or per point or vertex of all examples."""
         return np.mean(self.outputs_per_view(examples, views), axis=0)
 
-    def predict(self, X: Any, *, views: int | None = None) -> Outputs:
+    def predict(self, X: Any, *, views: int | None = None, features: Any = None) -> Outputs:
         """Return probabilities or numbers for rows in memory.
 
         Args:
@@ -193,6 +194,8 @@ class Model:
                 model was trained on.
             views: Number of views whose outputs are averaged (test-time augmentation); by default 1 for clouds, and
                 all sparsifications of a graph.
+            features: The columns beside the rows that the model was trained with, by name: a mapping to sequences with
+                a value for each row, or a `DataFrame`.
 
         Returns:
             A row per example, or per point or vertex where the model predicts for those, one example after the other;
@@ -201,6 +204,7 @@ class Model:
         rows = listed(X)
         check_rows(rows, self.kind)
         examples = self.kind.restore_reader(self.learned, None).unlabelled(rows)
+        examples = self.kind.with_features(examples, features, self.learned)
         count = self.kind.views_to_predict(sample_settings(self.recipe)) if views is None else views
         return self.transient().outputs(examples, count)
 
@@ -219,6 +223,7 @@ class Model:
         tensors |= self.preparation.tensors
         about = {"recipe": self.recipe.settings(), "classes": self.classes, "widths": self.widths, **self.about}
         about |= {"objective": self.task.parameters}
+        about |= {"features": encoding} if (encoding := self.preparation.encoding) else {}
         save_checkpoint(path, tensors, {"model": about | {"versions": versions()}})
 
     @staticmethod
@@ -268,6 +273,7 @@ class _About(BaseModel):
     classes: tuple[str, ...]
     widths: tuple[PositiveInt, tuple[PositiveInt, ...]]
     objective: dict[str, tuple[float, ...]] = {}
+    features: dict[str, Any] = {}
     seed: int
     data: str
     fold: int = 0
@@ -285,16 +291,16 @@ def _restored(tensors: dict[str, Tensor], content: Any) -> Model:
         raise ValueError(f"the network has {outputs} outputs, and {len(about.classes)} have a name.")
     check_finite(tensors)
     weights, _ = split_prefix(tensors, "network.")
-    network = _with_weights(recipe, about.widths, weights)
-    preparation = kind.restore(sample_settings(recipe), tensors, about.widths[0])
+    preparation = kind.restore(sample_settings(recipe), tensors, about.widths[0], about.features)
+    network = _with_weights(recipe, about.widths, preparation.features, weights)
     if surplus := [name for name in tensors if not name.startswith("network.") and name not in preparation.tensors]:
         raise ValueError(f"it has the tensor {surplus[0][:60]!r}, which nothing uses.")
-    rest = about.model_dump(exclude={"recipe", "classes", "widths", "objective"})
+    rest = about.model_dump(exclude={"recipe", "classes", "widths", "objective", "features"})
     restored = task.restore(about.objective, len(about.classes))
     return Model(recipe, about.classes, about.widths, kind, preparation, network, restored, rest)
 
 
-def _with_weights(recipe: Recipe, widths: Widths, weights: dict[str, Tensor]) -> Network:
+def _with_weights(recipe: Recipe, widths: Widths, features: int, weights: dict[str, Tensor]) -> Network:
     """Return the network of a recipe with these weights; their names and shapes are compared before it is allocated."""
     convolutions = sum(isinstance(layer, C) for layer in recipe.network)
     needed = recipe.network.parametric_layers + convolutions * len(recipe.hidden)
@@ -303,17 +309,17 @@ def _with_weights(recipe: Recipe, widths: Widths, weights: dict[str, Tensor]) ->
             f"the network has {len(recipe.network)} layers, and {needed} with weights: the file has {len(weights)} "
             "tensors of weights."
         )
-    network = _outline(recipe, widths)
+    network = _outline(recipe, widths, features)
     check_weights(network, weights)
     network.load_state_dict(weights, assign=True)
     return network
 
 
-def _outline(recipe: Recipe, widths: Widths) -> Network:
+def _outline(recipe: Recipe, widths: Widths, features: int) -> Network:
     """Return the network of a recipe, for whose weights no memory is allocated."""
     try:
         with torch.device("meta"):
-            return _network(recipe, widths)
+            return _network(recipe, widths, features)
     except (TypeError, RuntimeError):  # sizes beyond 64 bits
         raise RecipeError("the network is larger than any file can hold. Choose smaller widths.") from None
 
@@ -322,7 +328,7 @@ def _widths(sample: Sample) -> Widths:
     return sample.x.shape[1], tuple(graph.labels.width for graph in sample.pyramid.graphs)
 
 
-def _network(recipe: Recipe, widths: Widths) -> Network:
+def _network(recipe: Recipe, widths: Widths, features: int) -> Network:
     return Network(
         recipe.network,
         *widths,
@@ -330,4 +336,5 @@ def _network(recipe: Recipe, widths: Widths) -> Network:
         identity=recipe.identity,
         degree_factor=recipe.degree_factor,
         dropout=recipe.dropout,
+        features=features,
     )

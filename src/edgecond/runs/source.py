@@ -26,6 +26,8 @@ _TYPES: dict[str, type | tuple[type, ...]] = {
     "columns": dict,
     "up": str,
     "numbers": bool,
+    "features": list,
+    "descriptors": bool,
     "scaffold": bool,
     "group": (str, type(None)),
     "folds": int,
@@ -58,6 +60,8 @@ class Source:
             "columns": dict(options.columns),
             "up": options.up,
             "numbers": options.numbers,
+            "features": list(options.features),
+            "descriptors": options.descriptors,
             "scaffold": split.scaffold,
             "group": options.group,
             "folds": split.folds,
@@ -91,11 +95,11 @@ class Source:
         split = {name: content[name] for name in ("folds", "fold", "seed", "scaffold") if name in content}
         options = {
             name: content[name]
-            for name in ("smiles", "meshes", "vertices", "group", "columns", "up", "numbers")
+            for name in ("smiles", "meshes", "vertices", "group", "columns", "up", "numbers", "descriptors")
             if name in content
         }
-        target = tuple(content.get("target") or ())
-        return Source(Path(content["path"]), ReadOptions(target=target, **options), Split(**split))
+        target, features = (tuple(content.get(name) or ()) for name in ("target", "features"))
+        return Source(Path(content["path"]), ReadOptions(target=target, features=features, **options), Split(**split))
 
 
 def read_test_set(run: Path, model: Model, *, moved: Path | None = None, fold: int | None = None) -> LabelledExamples:

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from edgecond.data.formats.columns import interpret, read_csv
+from edgecond.data.formats.columns import interpret, interpret_feature, parse_names, read_csv
 from edgecond.errors import DataError
-from tests.sentences import refused
+from tests.sentences import mentions, refused
 
 TEXT = 'name,smiles,µM\n"N,N\'-dimethylurea",CNC(=O)NC,3.5\n"""pure"" water",O,1\n'
 ROWS = (("N,N'-dimethylurea", "CNC(=O)NC", "3.5"), ('"pure" water', "O", "1"))
@@ -136,3 +136,33 @@ def test_what_cannot_be_predicted_is_reported():
     ):
         with refused(sentence, DataError):
             interpret("c", texts, range(2, 2 + len(texts)), numbers=numbers)
+
+
+# Columns beside graphs
+
+
+def test_a_column_of_numbers_is_a_feature_of_numbers_and_others_of_texts():
+    """Whole numbers are numbers too, however few: unlike a target, a feature is never a class by its numbers."""
+    whole = interpret_feature("here", ["0", "1", "NA", "1"], [2, 3, 4, 5])
+    german = interpret_feature("here", ["3,14", ""], [2, 3], comma=True)
+    words = interpret_feature("here", ["water", "", "1,4-dioxane"], [2, 3, 4])
+
+    np.testing.assert_equal(whole, [0, 1, np.nan, 1])
+    np.testing.assert_equal(german, [3.14, np.nan])
+    assert words.tolist() == ["water", "", "1,4-dioxane"]
+
+
+def test_features_that_are_blank_mixed_infinite_or_of_too_many_texts_are_refused():
+    for texts, facts in (
+        (["", "na"], ("all of its 2 fields are blank", "Leave it out")),
+        (["1", "warm"], ("either numbers or names", "'warm' in row 3")),
+        (["1", "inf"], ("finite numbers", "row 3")),
+        ([f"t{n}" for n in range(101)], ("at most 100 different texts", "found 101")),
+    ):
+        with mentions("here", *facts, kind=DataError):
+            interpret_feature("here", texts, list(range(2, 2 + len(texts))))
+
+
+def test_names_of_columns_are_separated_by_commas_and_may_be_quoted():
+    """As in a row of CSV."""
+    assert parse_names('temperature, solvent,"yield, %",solvent') == ("temperature", "solvent", "yield, %")

@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from rdkit import Chem
 from torch_geometric.utils.smiles import from_smiles, x_map
 
-from edgecond.data.formats import smiles
-from edgecond.data.formats.smiles import ATTRIBUTES, BONDS, ELEMENTS, featurise, Molecules, read
+from edgecond.data.formats import atoms as encoding
+from edgecond.data.formats.atoms import ATTRIBUTES, BONDS, ELEMENTS
+from edgecond.data.formats.smiles import featurise, Molecules, read
 from edgecond.data.graphs import Graphs
 from edgecond.errors import DataError
 from tests.sentences import mentions, refused
@@ -159,7 +160,7 @@ def test_molecules_of_thousands_of_atoms_are_read():
 
 def test_centres_with_too_many_branches_to_compare_are_others(monkeypatch: pytest.MonkeyPatch):
     """All of them, since which ones could be named before the end depends on the order of the atoms."""
-    monkeypatch.setattr(smiles, "_MOST_COMPARISONS", 1)
+    monkeypatch.setattr(encoding, "_MOST_COMPARISONS", 1)
 
     assert labels("C[C@H](F)" * 9 + "Cl") == {"other"}
 

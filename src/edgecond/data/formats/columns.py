@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Shaped
 from numpy import ndarray as Array
 
 from edgecond.data.archives import decompressed
+from edgecond.data.features import MOST_TEXTS
 from edgecond.errors import DataError, did_you_mean
 from edgecond.files import reading
 
@@ -52,6 +53,14 @@ class Table:
             raise DataError(f"{self.path} must name each column once: {len(indices)} columns are called {name!r}.")
         return tuple(row[indices[0]] for row in self.rows)
 
+    def feature(self, name: str, numeric: bool) -> Shaped[Array, " n"]:
+        """Return a column as it was in the training set: numbers, NaN where blank, or texts, empty where blank."""
+        fields = self.column(name)
+        if numeric:
+            found = [None if is_blank(text) else number(text, comma=self.comma) for text in fields]
+            return np.array([np.nan if value is None else value for value in found], np.float64)
+        return np.array(["" if is_blank(text) else text for text in fields], object)
+
     def numeric(self) -> list[str]:
         """Return the names of the columns in which every field is a number or blank, and not all are blank."""
         names = []
@@ -78,6 +87,22 @@ class Form:
             return None
         return f"the row must have {width} fields, one for each column: found {len(record)}."
 
+    def unusable(self, record: Sequence[str], numeric: Sequence[str]) -> str | None:
+        """Return the reason to leave out a row that is uneven, or that has a text in a column of numbers."""
+        if reason := self.uneven(record):
+            return reason
+        for name in numeric:
+            text = record[self.header.index(name)]
+            value = number(text, comma=self.comma)
+            if not is_blank(text) and (value is None or not np.isfinite(value)):
+                return f"column {name!r} must hold a finite number, as in the training set: found {text[:60]!r}."
+        return None
+
+    @property
+    def comma(self) -> bool:
+        """Whether numbers may be written 3,14."""
+        return self.delimiter == ";"
+
 
 def read_csv(path: Path) -> Table:
     """Read a table from a text file, plain or compressed (.gz), whose first line names the columns.
@@ -94,7 +119,7 @@ def read_csv(path: Path) -> Table:
         tuple(record for _, record, wrong in numbered if not wrong),
         tuple(number for number, _, wrong in numbered if not wrong),
         tuple((number, wrong) for number, _, wrong in numbered if wrong),
-        comma=form.delimiter == ";",
+        comma=form.comma,
     )
 
 
@@ -160,6 +185,16 @@ def _encoding(path: Path) -> str:
     return encoding
 
 
+def parse_names(text: str) -> tuple[str, ...]:
+    """Parse names of columns, separated by commas; a name with a comma is in quotes, as in CSV.
+
+    >>> parse_names('temperature,"yield, %"')
+    ('temperature', 'yield, %')
+    """
+    names = next(csv.reader([text], skipinitialspace=True), [])
+    return tuple(dict.fromkeys(name.strip() for name in names if name.strip()))
+
+
 def is_blank(text: str) -> bool:
     """Whether a field is a missing value."""
     return text.strip().lower() in BLANKS
@@ -175,6 +210,34 @@ def number(text: str, *, comma: bool = False) -> float | None:
         return None if "_" in text else float(text.replace(",", ".") if comma else text)  # Python would accept 1_000
     except ValueError:
         return None
+
+
+def interpret_feature(
+    where: str, texts: Sequence[str], rows: Sequence[int], *, comma: bool = False
+) -> Shaped[Array, " n"]:
+    """Interpret a column beside the graphs: numbers, NaN where blank, if all its fields are; else texts.
+
+    Args:
+        where: Description of the column for messages.
+        texts: Fields of the column.
+        rows: Number of the row of each field.
+        comma: Whether numbers may be written 3,14.
+    """
+    filled = [text for text in texts if not is_blank(text)]
+    if not filled:
+        raise DataError(
+            f"{where} must hold numbers or texts: all of its {len(texts)} fields are blank. "
+            "Leave it out of the features."
+        )
+    if any(number(text, comma=comma) is not None for text in filled):
+        is_numeric = all(number(text, comma=comma) is not None for text in filled)
+        return interpret(where, texts, rows, numbers=is_numeric, comma=comma)[0]  # which refuses a mixture
+    if (count := len(set(filled))) > MOST_TEXTS:
+        raise DataError(
+            f"{where} must hold at most {MOST_TEXTS} different texts to be a feature: found {count}. "
+            "Leave it out of the features."
+        )
+    return np.array(["" if is_blank(text) else text for text in texts], object)
 
 
 def interpret(

@@ -15,18 +15,21 @@ or counterclockwise, depend on the order of the atoms in the SMILES.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, islice, product
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, Shaped
 from numpy import ndarray as Array
 
 from edgecond.data.budget import MOST_RING, MOST_SMILES
-from edgecond.data.formats.columns import form_of, interpret, read_csv, records, Table
+from edgecond.data.features import Features
+from edgecond.data.formats import atoms as encoding
+from edgecond.data.formats.columns import form_of, interpret, interpret_feature, read_csv, records, Table
+from edgecond.data.formats.descriptors import describe, descriptor_names
 from edgecond.data.formats.rings import check_rings
 from edgecond.data.graphs import Graphs
 from edgecond.errors import DataError, listed
@@ -35,38 +38,7 @@ from edgecond.files import digest, sha256
 COLUMNS = ("smiles", "canonical_smiles", "structure")
 """Names of the column of SMILES, in any case; the first one that exists is used."""
 
-ELEMENTS = (0, *range(1, 37), 53)
-"""Atomic numbers of the vertex labels; 0 stands for every other element."""
-
-_CHOICES: dict[str, tuple[object, ...]] = {
-    "degree": tuple(range(6)),  # neighbours, hydrogens included
-    "charge": tuple(range(-2, 3)),
-    "hydrogens": tuple(range(5)),
-    "hybridisation": ("S", "SP", "SP2", "SP2D", "SP3", "SP3D", "SP3D2"),
-    "chirality": ("none", "R", "S", "r", "s"),  # lower case: a pseudoasymmetric centre
-}
-ATTRIBUTES = (
-    *(f"{what} {choice}" for what, choices in _CHOICES.items() for choice in (*choices, "other")),
-    "aromatic",
-    "in a ring",
-)
-"""Meaning of each column of the vertex attributes; exactly one of each group of choices is 1."""
-
-_ORDERS = {"SINGLE": 1, "DOUBLE": 2, "TRIPLE": 3}
-_AROMATIC, _OTHER = 4110, 0
-BONDS = (
-    _OTHER,
-    *(1000 + 100 * conjugated + 10 * ring for conjugated, ring in product((0, 1), repeat=2)),
-    *(2000 + 100 * conjugated + 10 * ring + stereo for conjugated, ring, stereo in product((0, 1), (0, 1), (0, 1, 2))),
-    *(3000 + 100 * conjugated + 10 * ring for conjugated, ring in product((0, 1), repeat=2)),
-    _AROMATIC,
-)
-"""Kinds of bonds as four digits: order (4 aromatic), conjugated, in a ring, stereo (1 E, 2 Z); 0 for dative and others.
-
-2101 is a conjugated E double bond outside of rings, as in (E)-penta-1,3-diene.
-"""
-
-_MOST_COMPARISONS = 10_000  # of branches, to rank the neighbours of a centre; a protein needs some hundred
+_HELD = 4096  # molecules in memory at a time, to describe them
 _SHOWN = 60  # characters of a SMILES in a message
 
 
@@ -83,6 +55,7 @@ class Molecules:
         rows: Row of each molecule in the table, as a spreadsheet shows it: the header is row 1.
         skipped: Rows without a valid molecule, each with the reason.
         groups: Group of each molecule; empty without a column of groups.
+        features: Columns beside the molecules, and their descriptors; none if none were asked for.
     """
 
     graphs: Graphs
@@ -93,6 +66,7 @@ class Molecules:
     rows: Int[Array, " n"]
     skipped: list[tuple[int, str]]
     groups: tuple[str, ...] = ()
+    features: Features | None = None
 
     def __len__(self) -> int:
         return len(self.smiles)
@@ -113,6 +87,8 @@ def read(
     numbers: bool = False,
     largest: bool = False,
     group: str | None = None,
+    features: Sequence[str] = (),
+    descriptors: bool = False,
 ) -> Molecules:
     """Read the molecules of a CSV file. Rows without a valid molecule are left out and reported.
 
@@ -123,6 +99,8 @@ def read(
         numbers: Whether all targets are numbers, even if they are few and whole; see `interpret`.
         largest: Keep only the largest component of a molecule, without salts and solvents.
         group: Column with the group of each molecule, such as a laboratory or a batch.
+        features: Columns of numbers or texts that are known of each molecule beside its structure.
+        descriptors: Compute the descriptors of each molecule.
     """
     table = read_csv(Path(path))
     column = _smiles_column(table.path, table.header) if smiles is None else smiles
@@ -137,7 +115,14 @@ def read(
     names = (target,) if isinstance(target, str) else tuple(dict.fromkeys(target))  # each once
     columns = [table.column(name) for name in names]
     grouping = table.column(group) if group else None
-    graphs, unread = featurise(texts, largest=largest)
+    beside = {name: table.column(name) for name in features}
+    if known := [name for name in beside if name in (*names, column)]:
+        what = "the molecules" if known[0] == column else "a target"
+        raise DataError(
+            f"{table.path} must have features that are neither molecules nor targets: column {known[0]!r} is {what}. "
+            "Leave it out of the features."
+        )
+    graphs, unread = featurise(texts, largest=largest, descriptors=descriptors)
     skipped = sorted([*table.uneven, *((table.numbers[index], reason) for index, reason in unread)])
     if not len(graphs):
         reason = f"in row {skipped[0][0]}, {skipped[0][1]}" if skipped else "it has no rows."
@@ -151,7 +136,16 @@ def read(
         chosen = [fields[index] for index in kept]
         targets[:, t], class_names = interpret(where, chosen, rows.tolist(), numbers=numbers, comma=table.comma)
         classes.append(class_names)
+    interpreted = {
+        name: interpret_feature(
+            f"{table.path}, column {name!r}", [fields[index] for index in kept], rows.tolist(), comma=table.comma
+        )
+        for name, fields in beside.items()
+    }
     parts = {"targets": targets.astype("<f8").tobytes(), "names": repr((names, classes)).encode()}
+    if features or descriptors:
+        known_values = {name: values.tolist() for name, values in interpreted.items()}
+        parts["features"] = repr((known_values, descriptors)).encode()
     total = digest({"graphs": graphs.digest, **{part: sha256(data) for part, data in parts.items()}})
     return Molecules(
         replace(graphs, name=table.path.name.removesuffix(".gz").removesuffix(".csv"), digest=total),
@@ -162,40 +156,55 @@ def read(
         rows,
         skipped,
         tuple(grouping[index] for index in kept) if grouping else (),
+        Features(interpreted, descriptors_of(graphs)) if features or descriptors else None,
     )
 
 
 class Chunk(NamedTuple):
-    """Some rows of a CSV file: number and SMILES of each, and the rows that are not even, with the reason."""
+    """Some rows of a CSV file: number, SMILES and features of each, and the unusable rows, with the reason."""
 
     path: Path
     numbers: tuple[int, ...]
     texts: tuple[str, ...]
-    uneven: list[tuple[int, str]]
+    unusable: list[tuple[int, str]]
+    features: dict[str, Shaped[Array, " n"]]
 
 
-def chunks(path: Path, *, smiles: str | None = None, size: int = 1024) -> Iterator[Chunk]:
+def chunks(
+    path: Path, *, smiles: str | None = None, size: int = 1024, features: Mapping[str, bool] | None = None
+) -> Iterator[Chunk]:
     """Yield the rows of a CSV file without targets, some at a time: memory is that of `size` rows.
 
     Args:
         path: A table that `read_csv` reads.
         smiles: Column of SMILES; one of `COLUMNS` by default.
         size: Number of rows to read at a time; none of them need be a molecule.
+        features: Columns beside the molecules, each with whether it holds numbers.
     """
     form = form_of(path)
     column = _smiles_column(path, form.header) if smiles is None else smiles
+    numeric = [name for name, has_numbers in (features or {}).items() if has_numbers]
+    for name in features or ():
+        Table(path, form.header, (), (), ()).column(name)  # which must exist
     rows = records(form)
     while some := list(islice(rows, size)):
-        even = [(number, record) for number, record in some if not form.uneven(record)]
-        numbers = tuple(number for number, _ in even)
-        texts = Table(path, form.header, tuple(record for _, record in even), numbers, ()).column(column)
-        uneven = [(number, wrong) for number, record in some if (wrong := form.uneven(record))]
-        yield Chunk(path, numbers, tuple(texts), uneven)
+        judged = [(number, record, form.unusable(record, numeric)) for number, record in some]
+        numbers = tuple(number for number, _, wrong in judged if not wrong)
+        usable = tuple(record for _, record, wrong in judged if not wrong)
+        table = Table(path, form.header, usable, numbers, (), form.comma)
+        beside = {name: table.feature(name, has_numbers) for name, has_numbers in (features or {}).items()}
+        unusable = [(number, wrong) for number, _, wrong in judged if wrong]
+        yield Chunk(path, numbers, tuple(table.column(column)), unusable, beside)
 
 
-def read_chunk(chunk: Chunk) -> Molecules:
-    """Return the molecules of some rows, without targets."""
-    graphs, unread = featurise(chunk.texts)
+def read_chunk(chunk: Chunk, *, descriptors: bool = False) -> Molecules:
+    """Return the molecules of some rows, without targets.
+
+    Args:
+        chunk: The rows.
+        descriptors: Compute the descriptors of each molecule.
+    """
+    graphs, unread = featurise(chunk.texts, descriptors=descriptors)
     bad = {index for index, _ in unread}
     kept = [index for index in range(len(chunk.texts)) if index not in bad]
     return Molecules(
@@ -205,7 +214,8 @@ def read_chunk(chunk: Chunk) -> Molecules:
         (),
         tuple(chunk.texts[index] for index in kept),
         np.array([chunk.numbers[index] for index in kept], np.int64),
-        sorted([*chunk.uneven, *((chunk.numbers[index], reason) for index, reason in unread)]),
+        sorted([*chunk.unusable, *((chunk.numbers[index], reason) for index, reason in unread)]),
+        features=Features({name: values[kept] for name, values in chunk.features.items()}, descriptors_of(graphs)),
     )
 
 
@@ -223,7 +233,9 @@ def _smiles_column(path: Path, header: Sequence[str]) -> str:
 # Molecules to graphs
 
 
-def featurise(smiles: Sequence[str], *, largest: bool = False) -> tuple[Graphs, list[tuple[int, str]]]:
+def featurise(
+    smiles: Sequence[str], *, largest: bool = False, descriptors: bool = False
+) -> tuple[Graphs, list[tuple[int, str]]]:
     """Encode molecules as graphs; return them and the molecules that were skipped, by index, with the reason.
 
     Vertices are the atoms that RDKit keeps: hydrogens are an attribute of their neighbour, except where they are atoms
@@ -232,6 +244,7 @@ def featurise(smiles: Sequence[str], *, largest: bool = False) -> tuple[Graphs, 
     Args:
         smiles: SMILES of each molecule.
         largest: Keep only the largest component of each molecule, the first of equal ones.
+        descriptors: Compute the descriptors of each molecule as the attributes of its graph; see `describe`.
     """
     if isinstance(smiles, str):
         raise DataError(f"molecules must be a list of SMILES: got the text {smiles[:_SHOWN]!r}. Put it into a list.")
@@ -239,6 +252,8 @@ def featurise(smiles: Sequence[str], *, largest: bool = False) -> tuple[Graphs, 
     atoms: list[int] = []
     bonds: list[tuple[int, int, int]] = []
     sizes, counts, skipped = [], [], []
+    held: list[Any] = []  # molecules to describe
+    rows: list[Float[Array, "n d"]] = []
     with _silence():
         for index, text in enumerate(smiles):
             try:
@@ -246,10 +261,10 @@ def featurise(smiles: Sequence[str], *, largest: bool = False) -> tuple[Graphs, 
                 n, count = molecule.GetNumAtoms(), molecule.GetNumBonds()
                 stereo = any(sign in text for sign in "@/\\")
                 if stereo:
-                    _rank(molecule)
+                    encoding.rank(molecule)
                 # By index, which is faster than GetAtoms() and GetBonds().
-                described = [_atom(molecule.GetAtomWithIdx(i), stereo) for i in range(n)]
-                joined = [_bond(molecule.GetBondWithIdx(e), stereo) for e in range(count)]
+                described = [encoding.described(molecule.GetAtomWithIdx(i), stereo) for i in range(n)]
+                joined = [encoding.joined(molecule.GetBondWithIdx(e), stereo) for e in range(count)]
             except (DataError, RuntimeError) as error:  # the latter: an internal check of RDKit
                 skipped.append((index, str(error) if isinstance(error, DataError) else _unreadable(text)))
                 continue
@@ -257,7 +272,21 @@ def featurise(smiles: Sequence[str], *, largest: bool = False) -> tuple[Graphs, 
             bonds += joined
             sizes.append(n)
             counts.append(count)
-    return _packed(list(kinds), atoms, bonds, sizes, counts), skipped
+            if descriptors:
+                held.append(molecule)
+                if len(held) == _HELD:
+                    rows.append(describe(held))
+                    held.clear()
+    graphs = encoding.packed(list(kinds), atoms, bonds, sizes, counts)
+    if descriptors:
+        graphs = replace(graphs, attributes=np.concatenate([*rows, describe(held)]))
+    return graphs, skipped
+
+
+def descriptors_of(graphs: Graphs) -> dict[str, Float[Array, " n"]]:
+    """Return the descriptors that `featurise` has computed, if it has, by name."""
+    rows = graphs.attributes
+    return dict(zip(descriptor_names(), rows.T, strict=True)) if rows.shape[1] else {}
 
 
 def parse(smiles: str, *, largest: bool = False) -> Any:
@@ -300,100 +329,6 @@ def _reason(smiles: str) -> str:
     molecule = chem.MolFromSmiles(smiles, sanitize=False) if smiles.isascii() else None
     problems = chem.DetectChemistryProblems(molecule) if molecule is not None else ()
     return f" ({problems[0].Message().strip()})" if problems else ""
-
-
-def _rank(molecule: Any) -> None:
-    """Label centres R or S and double bonds E or Z; none of them if there are too many branches to compare."""
-    from rdkit.Chem.rdCIPLabeler import AssignCIPLabels
-
-    def clear() -> None:
-        for part in (*molecule.GetAtoms(), *molecule.GetBonds()):
-            part.ClearProp("_CIPCode")
-
-    clear()  # the labels that RDKit assigns by older rules while parsing
-    try:
-        AssignCIPLabels(molecule, maxRecursiveIterations=_MOST_COMPARISONS)
-    except RuntimeError:
-        clear()  # which parts are labelled by now depends on their order
-
-
-def _atom(atom: Any, stereo: bool) -> tuple[object, ...]:
-    """Return element, the choices of `_CHOICES`, aromatic, in a ring."""
-    centre = stereo and atom.GetChiralTag().name != "CHI_UNSPECIFIED"
-    return (
-        atom.GetAtomicNum(),
-        atom.GetTotalDegree(),
-        atom.GetFormalCharge(),
-        atom.GetTotalNumHs(),
-        atom.GetHybridization().name,
-        _label(atom) if centre else "none",
-        atom.GetIsAromatic(),
-        atom.IsInRing(),
-    )
-
-
-def _bond(bond: Any, stereo: bool) -> tuple[int, int, int]:
-    """Return the ends and the kind of a bond."""
-    name, kind = bond.GetBondType().name, _OTHER
-    if name == "AROMATIC":
-        kind = _AROMATIC
-    elif order := _ORDERS.get(name):
-        kind = 1000 * order + 100 * bond.GetIsConjugated() + 10 * bond.IsInRing()
-        if stereo and order == 2:
-            kind += {"E": 1, "Z": 2}.get(_label(bond).upper(), 0)
-    return bond.GetBeginAtomIdx(), bond.GetEndAtomIdx(), kind
-
-
-def _label(part: Any) -> str:
-    return part.GetProp("_CIPCode") if part.HasProp("_CIPCode") else "other"
-
-
-def _packed(
-    kinds: list[tuple[object, ...]],
-    atoms: list[int],
-    bonds: list[tuple[int, int, int]],
-    sizes: list[int],
-    counts: list[int],
-) -> Graphs:
-    """Pack graphs of these sizes, with both directions of each bond, sorted by target and then by source."""
-    attributes = np.array([_attributes(kind) for kind in kinds], np.float32).reshape(-1, len(ATTRIBUTES))
-    elements = np.array([ELEMENTS.index(kind[0]) if kind[0] in ELEMENTS else 0 for kind in kinds], np.int64)
-    one, two, kind = np.array(bonds, np.int64).reshape(-1, 3).T
-    graph = np.tile(np.repeat(np.arange(len(counts)), counts), 2)
-    source, target = np.append(one, two), np.append(two, one)
-    order = np.lexsort((source, target, graph))
-    numbers = np.array(atoms, np.int64)
-    arrays = {
-        "vertex_pointer": np.append(0, np.cumsum(np.array(sizes, np.int64))),
-        "edge_pointer": np.append(0, 2 * np.cumsum(np.array(counts, np.int64))),
-        "source": source[order],
-        "target": target[order],
-        "vertex_labels": elements[numbers],
-        "vertex_attributes": attributes[numbers],
-        "edge_labels": np.tile(np.searchsorted(BONDS, kind), 2)[order].astype(np.int64),
-    }
-    return Graphs(
-        "molecules",
-        ys=np.zeros(len(sizes), np.int64),
-        classes=np.zeros(0, np.int64),
-        vertex_values=np.array(ELEMENTS),
-        edge_values=np.array(BONDS),
-        edge_attributes=np.zeros((2 * len(bonds), 0)),
-        attributes=np.zeros((len(sizes), 0)),
-        digest=digest(
-            {name: sha256(array.astype(array.dtype.newbyteorder("<")).tobytes()) for name, array in arrays.items()}
-        ),
-        **arrays,
-    )
-
-
-def _attributes(kind: tuple[object, ...]) -> list[bool]:
-    _, *chosen, aromatic, ring = kind
-    groups = (
-        [*(choice == value for choice in choices), value not in choices]
-        for value, choices in zip(chosen, _CHOICES.values(), strict=True)
-    )
-    return [*chain.from_iterable(groups), bool(aromatic), bool(ring)]
 
 
 def _rdkit() -> Any:

@@ -67,6 +67,8 @@ class ReadOptions:
         vertices: Column of the targets of points or vertices, if those are to be predicted.
         numbers: Whether targets are numbers to predict, even if they are few and whole.
         meshes: Whether meshes are graphs along their edges, instead of clouds of sampled points.
+        features: Columns of a table beside the molecules, which the network sees too.
+        descriptors: Whether the network sees RDKit's descriptors of molecules too.
         columns: The file's column for x, y, z or a column of the signal, by our name.
         up: The axis that points up.
     """
@@ -79,6 +81,8 @@ class ReadOptions:
     columns: Mapping[str, str] = field(default_factory=dict)
     up: str = "z"
     numbers: bool = False
+    features: tuple[str, ...] = ()
+    descriptors: bool = False
 
     def given(self) -> list[str]:
         """Return the names of the options that differ from their defaults."""
@@ -266,13 +270,16 @@ class Kind(ABC):
         """
 
     @abstractmethod
-    def restore(self, settings: SampleSettings, tensors: Mapping[str, Tensor], d0: int) -> Preparation:
+    def restore(
+        self, settings: SampleSettings, tensors: Mapping[str, Tensor], d0: int, encoding: Mapping[str, Any]
+    ) -> Preparation:
         """Return what makes samples, from the tensors of a model file; raise a `ValueError` if they do not fit.
 
         Args:
             settings: How samples are made.
             tensors: Tensors by name.
             d0: Width of the signal.
+            encoding: How columns beside the graph are encoded; see `Preparation`.
         """
 
     @abstractmethod
@@ -336,6 +343,18 @@ class Kind(ABC):
             learned: What the model has learned.
             about: What `RowReader.about` returned, or none for a model of the command line.
         """
+
+    def with_features(self, examples: Any, columns: Any, learned: Learned | None) -> Any:
+        """Return examples in memory with columns beside them.
+
+        Args:
+            examples: What a `RowReader` returned.
+            columns: A mapping from names to sequences with a value for each example, or none.
+            learned: What the model has learned; none for its training set.
+        """
+        if columns is not None:
+            raise DataError(f"features are for graphs and molecules: X holds {self.name}. Leave them out.")
+        return examples
 
     rows_dataset: ClassVar[str]
     """Name of rows in memory in recipes."""

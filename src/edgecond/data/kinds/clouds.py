@@ -123,7 +123,9 @@ class Clouds(Kind):
     ) -> CloudPreparation:
         return CloudPreparation.fit(settings, examples, meshes=self.from_meshes)
 
-    def restore(self, settings: SampleSettings, tensors: Mapping[str, Tensor], d0: int) -> CloudPreparation:
+    def restore(
+        self, settings: SampleSettings, tensors: Mapping[str, Tensor], d0: int, encoding: Mapping[str, Any]
+    ) -> CloudPreparation:
         _check_options(settings.options)
         return CloudPreparation.restore(settings, tensors, meshes=self.from_meshes)
 

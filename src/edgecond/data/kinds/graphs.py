@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from edgecond.data.archives import is_archive
+from edgecond.data.features import Features, features_of
 from edgecond.data.formats import batch, tu
 from edgecond.data.graphs import GraphExamples, Graphs
 from edgecond.data.kinds.base import (
@@ -106,8 +107,10 @@ class GeneralGraphs(Kind):
     ) -> GraphPreparation:
         return GraphPreparation.fit(settings, examples, progress=progress, transient=transient)
 
-    def restore(self, settings: SampleSettings, tensors: Mapping[str, Tensor], d0: int) -> GraphPreparation:
-        return GraphPreparation.restore(settings, tensors, d0)
+    def restore(
+        self, settings: SampleSettings, tensors: Mapping[str, Tensor], d0: int, encoding: Mapping[str, Any]
+    ) -> GraphPreparation:
+        return GraphPreparation.restore(settings, tensors, d0, encoding)
 
     def views(self, settings: SampleSettings) -> int:
         return settings.sparsifications
@@ -157,6 +160,16 @@ class GeneralGraphs(Kind):
             return GraphReader(expected)
         widths: dict[str, Any] = {name: np.zeros((0, width)) for name, width in about.items()}
         return GraphReader(replace(expected, **widths))
+
+    def with_features(self, examples: GraphExamples, columns: Any, learned: Learned | None) -> GraphExamples:
+        if columns is None:
+            return examples
+        encoder = None
+        if learned is not None:
+            assert isinstance(learned.preparation, GraphPreparation)
+            encoder = learned.preparation.encoder
+        before = examples.features or Features()
+        return replace(examples, features=replace(before, columns=features_of(columns, encoder, len(examples))))
 
     # Descriptions
 

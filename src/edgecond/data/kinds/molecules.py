@@ -10,12 +10,14 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from edgecond.data.features import Features
 from edgecond.data.formats import smiles
 from edgecond.data.graphs import GraphExamples, Graphs
 from edgecond.data.kinds.base import Batch, Learned, ReadOptions, Report, RowReader, Rows, Split, Total, UserData
 from edgecond.data.kinds.graphs import batch_of, examples_of, GeneralGraphs, labelled
 from edgecond.data.kinds.pictures import Description, MoleculePicture
 from edgecond.data.kinds.wording import data_name, skipped
+from edgecond.data.preparation import GraphPreparation
 from edgecond.data.splits import group_folds, scaffold_split
 from edgecond.errors import DataError
 
@@ -33,7 +35,7 @@ class Molecules(GeneralGraphs):
 
     name: ClassVar[str] = "molecules"
     unit: ClassVar[str] = "atom"
-    options: ClassVar[frozenset[str]] = frozenset({"smiles", "target", "group", "numbers"})
+    options: ClassVar[frozenset[str]] = frozenset({"smiles", "target", "group", "numbers", "features", "descriptors"})
     place: ClassVar[tuple[str, ...]] = ("file", "row", "smiles")
     standardises: ClassVar[bool] = False  # all attributes are zeros and ones
 
@@ -47,14 +49,19 @@ class Molecules(GeneralGraphs):
             target=list(options.target) or None,
             group=options.group,
             numbers=options.numbers,
+            features=options.features,
+            descriptors=options.descriptors,
         )
-        examples = replace(examples_of(table, str(path)), smiles=table.smiles)
+        examples = replace(examples_of(table, str(path)), smiles=table.smiles, features=table.features)
         notes = (
             f"{len(table)} molecules; {len(table.skipped)} rows skipped",
             *skipped([f"row {row}: {sentence}" for row, sentence in table.skipped]),
             f"target: {', '.join(table.target_names)}",
+            *([] if table.features is None else [f"features: {_summary(table.features)}"]),
         )
-        return UserData(data_name(path), examples, table.classes, False, "smiles", notes=notes, groups=table.groups)
+        kept: dict[str, Any] = {"features": list(options.features)} if options.features else {}
+        kept |= {"descriptors": True} if options.descriptors else {}
+        return UserData(data_name(path), examples, table.classes, False, "smiles", kept, notes, table.groups)
 
     def settings(
         self, examples: GraphExamples, base: Mapping[str, Any], dataset: str, per_vertex: bool
@@ -89,18 +96,22 @@ class Molecules(GeneralGraphs):
         report: Report,
         total: Total,
     ) -> Iterator[smiles.Chunk]:
+        assert isinstance(learned.preparation, GraphPreparation)
+        features = learned.preparation.encoder.numeric
         for path in files:
             try:
-                yield from smiles.chunks(path, smiles=options.smiles, size=MOST_ROWS)
+                yield from smiles.chunks(path, smiles=options.smiles, size=MOST_ROWS, features=features)
             except DataError as error:
                 report(str(error))
 
     def read_shard(self, learned: Learned, shard: smiles.Chunk, report: Report) -> Iterator[Batch]:
-        table = smiles.read_chunk(shard)
+        assert isinstance(learned.preparation, GraphPreparation)
+        table = smiles.read_chunk(shard, descriptors=bool(learned.preparation.encoder.descriptors))
         for row, sentence in table.skipped:
             report(f"{shard.path}, row {row}: {sentence}")
         rows = zip(table.rows.tolist(), table.smiles, strict=True)
-        yield batch_of([{"file": shard.path, "row": row, "smiles": text} for row, text in rows], table.graphs)
+        batch = batch_of([{"file": shard.path, "row": row, "smiles": text} for row, text in rows], table.graphs)
+        yield replace(batch, examples=replace(batch.examples, features=table.features))
 
     def accepts(self, row: Any) -> bool:
         return isinstance(row, str)
@@ -110,8 +121,9 @@ class Molecules(GeneralGraphs):
     def reader(self, rows: Rows) -> RowReader:
         return MoleculeReader()
 
-    def restore_reader(self, learned: Learned, about: Mapping[str, Any] | None) -> RowReader:
-        return MoleculeReader()
+    def restore_reader(self, learned: Learned, about: Mapping[str, Any] | None) -> MoleculeReader:
+        assert isinstance(learned.preparation, GraphPreparation)
+        return MoleculeReader(bool(learned.preparation.encoder.descriptors))
 
     def describe(self, examples: GraphExamples, number: int) -> Description:
         if not examples.smiles:
@@ -122,8 +134,9 @@ class Molecules(GeneralGraphs):
 
 @dataclass(frozen=True)
 class MoleculeReader:
-    """Reads SMILES, whose encoding is fixed."""
+    """Reads SMILES, whose encoding is fixed, and their descriptors where a model needs them."""
 
+    descriptors: bool = False
     width: ClassVar[None] = None
 
     @property
@@ -131,14 +144,30 @@ class MoleculeReader:
         return {}
 
     def examples(self, rows: Rows, ys: NDArray[Any], names: Sequence[str]) -> GraphExamples:
-        return labelled(_featurised(rows), ys, names)
+        graphs = _featurised(rows, self.descriptors)
+        return replace(labelled(graphs, ys, names), features=self._features(graphs))
 
     def unlabelled(self, rows: Rows) -> GraphExamples:
-        return GraphExamples(_featurised(rows), np.arange(len(rows)))
+        graphs = _featurised(rows, self.descriptors)
+        return GraphExamples(graphs, np.arange(len(rows)), features=self._features(graphs))
+
+    def _features(self, graphs: Graphs) -> Features | None:
+        return Features(descriptors=smiles.descriptors_of(graphs)) if self.descriptors else None
 
 
-def _featurised(rows: Rows) -> Graphs:
-    graphs, unread = smiles.featurise(rows)
+def _summary(features: Features) -> str:
+    """Return what the columns beside molecules hold."""
+    parts = []
+    for name, values in features.columns.items():
+        is_text = values.dtype == object
+        what = f"{len(set(values.tolist()) - {''})} texts" if is_text else "numbers"
+        blanks = int((values == "").sum() if is_text else np.isnan(values).sum())
+        parts.append(f"{name} ({what}{f', {blanks} blank' if blanks else ''})")
+    return ", ".join([*parts, *([f"{len(features.descriptors)} descriptors"] if features.descriptors else [])])
+
+
+def _featurised(rows: Rows, descriptors: bool) -> Graphs:
+    graphs, unread = smiles.featurise(rows, descriptors=descriptors)
     if unread:
         others = f" So are {len(unread) - 1} more rows." if len(unread) > 1 else ""
         raise DataError(f"every row of X must be a molecule: row {unread[0][0]} is not. {unread[0][1]}{others}")

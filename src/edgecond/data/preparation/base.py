@@ -46,6 +46,14 @@ class Preparation(Protocol):
         """What was derived from the training set, for the model file."""
 
     @property
+    def encoding(self) -> Mapping[str, Any]:
+        """How columns beside the graph are encoded, for the model file; empty without any."""
+
+    @property
+    def features(self) -> int:
+        """Width of the features beside the graph."""
+
+    @property
     def about(self) -> Mapping[str, Any]:
         """Facts for the record of a run."""
 

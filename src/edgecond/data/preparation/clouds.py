@@ -71,6 +71,14 @@ class CloudPreparation:
         return {f"offsets.{level}": offsets for level, offsets in enumerate(self.builder.known or ())}
 
     @property
+    def encoding(self) -> Mapping[str, Any]:
+        return {}
+
+    @property
+    def features(self) -> int:
+        return 0
+
+    @property
     def about(self) -> Mapping[str, Any]:
         return {}
 

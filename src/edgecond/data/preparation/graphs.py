@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from edgecond.data.budget import MOST_LABELS
+from edgecond.data.features import Encoder
 from edgecond.data.graphs import GraphExamples, Graphs
 from edgecond.data.labels import check_labelling
 from edgecond.data.preparation.base import no_progress, Progress, SampleSettings
@@ -35,12 +36,14 @@ class GraphPreparation:
             attributes over the training set, under those of `UNITS`, if attributes are standardised.
         is_transient: Whether graphs come once: only the pyramids of the last ones are kept, and each graph has the
             pyramids that it would have alone, so that a prediction does not depend on its neighbours in a batch.
+        encoder: Encodes the columns beside the graphs.
     """
 
     settings: SampleSettings
     progress: Progress = no_progress
     tensors: Mapping[str, Tensor] = field(default_factory=dict)
     is_transient: bool = False
+    encoder: Encoder = Encoder()  # noqa: RUF009 (immutable)
     _pyramids: dict[str, Pyramids] = field(default_factory=dict, init=False, repr=False)
     _last: list[tuple[Graphs, Pyramids]] = field(default_factory=list, init=False, repr=False)  # none or one
 
@@ -54,17 +57,30 @@ class GraphPreparation:
         """Return the preparation for a training set."""
         vocabulary = {name: torch.from_numpy(getattr(examples.graphs, name).astype(np.int64)) for name in VALUES}
         units = _units(examples) if settings.standardised else {}
-        return GraphPreparation(settings, progress, vocabulary | units, transient)
+        encoder = Encoder() if examples.features is None else Encoder.fit(examples.features, examples.numbers)
+        return GraphPreparation(settings, progress, vocabulary | units, transient, encoder)
 
     @staticmethod
-    def restore(settings: SampleSettings, tensors: Mapping[str, Tensor], d0: int) -> GraphPreparation:
+    def restore(
+        settings: SampleSettings, tensors: Mapping[str, Tensor], d0: int, encoding: Mapping[str, Any] | None = None
+    ) -> GraphPreparation:
         """Return the preparation of a model file. The first files do not hold the vocabulary of labels."""
         _check_tensors(tensors)
         if len(tensors.get(VALUES[0], ())) > d0:
             raise ValueError(f"{VALUES[0]} must have at most {d0} values, as wide as the signal is.")
         return GraphPreparation(
-            settings, tensors={name: tensors[name] for name in (*UNITS, *VALUES) if name in tensors}
+            settings,
+            tensors={name: tensors[name] for name in (*UNITS, *VALUES) if name in tensors},
+            encoder=Encoder.model_validate(encoding or {}),
         )
+
+    @property
+    def encoding(self) -> Mapping[str, Any]:
+        return self.encoder.model_dump(mode="json", exclude_defaults=True)
+
+    @property
+    def features(self) -> int:
+        return self.encoder.width
 
     @property
     def about(self) -> Mapping[str, Any]:
@@ -86,7 +102,8 @@ class GraphPreparation:
 
     def _source(self, examples: GraphExamples, copies: range) -> Source:
         settings = self.settings
-        return GraphSource(self._of(examples.graphs), examples, copies, settings.labels, settings.attributes)
+        features = self.encoder.encode(examples.features)
+        return GraphSource(self._of(examples.graphs), examples, copies, settings.labels, settings.attributes, features)
 
     def empty(self) -> Graphs:
         """Return no graphs, with the vocabulary of labels and the attributes of the training set."""

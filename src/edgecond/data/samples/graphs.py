@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 import torch
-from jaxtyping import Int
+from jaxtyping import Float, Int
 from numpy import ndarray as Array
 
 from edgecond.data.graphs import gathered, GraphExamples, Graphs
@@ -135,6 +135,7 @@ class GraphSource:
         copies: Copies to use.
         labelling: Name of the edge labels, one of `GRAPH_LABELLINGS`.
         attributes: Append vertex and edge attributes; see `Pyramids.sample`.
+        features: Features of each graph of the dataset.
     """
 
     pyramids: Pyramids
@@ -142,6 +143,7 @@ class GraphSource:
     copies: range
     labelling: str = "given"
     attributes: bool = False
+    features: Float[torch.Tensor, "graphs f"] | None = None
 
     def __len__(self) -> int:
         return len(self.examples) * len(self.copies)
@@ -151,7 +153,8 @@ class GraphSource:
         copy, example = np.divmod(np.asarray(indices), len(self.examples))
         graphs, copies = self.examples.numbers[example], np.asarray(self.copies)[copy]
         sample = self.pyramids.sample(graphs, copies, self.labelling, attributes=self.attributes)
-        return replace(sample, y=self.examples.take(example).ys)
+        features = None if self.features is None else self.features[torch.from_numpy(graphs)]
+        return replace(sample, y=self.examples.take(example).ys, features=features)
 
 
 def _pointer(counts: Int[Array, " rows"]) -> Int[Array, " rows+1"]:

@@ -71,7 +71,7 @@ def train(
 
     Example: edgecond train sydney --epochs 50
     Example: edgecond train solubility.csv --target logS --set train.learning_rate=0.05
-    Example: edgecond train rates.csv --target k --features temperature,solvent --descriptors
+    Example: edgecond train solubility.csv --target logS --features temperature,solvent --descriptors
     Example: edgecond train scans/ --vertices classification
     Example: edgecond train scans/ --columns x=rel_x,y=rel_z,z=rel_y,intensity=i
     """

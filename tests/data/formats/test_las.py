@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import struct
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 
 from edgecond.data.formats import read_points
 from edgecond.data.formats.las import read
+from edgecond.errors import DataError
 from tests.data.formats.files import INTENSITY, las, POINTS
 from tests.sentences import mentions
 
@@ -137,3 +139,35 @@ def test_layers_that_claim_more_than_their_chunk_are_reported():
 
     with pytest.raises(ValueError, match=r"^its compressed points are damaged \(.*layers of 4,294,967,"):
         read(changed(data, start + 8 + size + 4, "<I", 2**32 - 1))
+
+
+@pytest.mark.parametrize(("form", "version"), [(0, "1.2"), (3, "1.2"), (6, "1.4"), (8, "1.4"), (10, "1.4")])
+def test_returns_angles_and_near_infrared_are_signal_only_on_request(tmp_path: Path, form: int, version: str):
+    """As laspy writes them; the newer formats have 15 returns and angles in steps of 0.006 degrees."""
+    file = laspy.read(io.BytesIO(las(form=form, version=version)))
+    most = 7 if form < 6 else 15
+    file.return_number, file.number_of_returns = [1, 2, 3, most], [1, 3, 3, most]
+    if form < 6:
+        file.scan_angle_rank = [-90, 0, 15, 90]
+    else:
+        file.scan_angle = [-15000, 0, 2500, 15000]
+    if form in (8, 10):
+        file.nir = [0, 1, 256, 65535]
+    file.write(str(path := tmp_path / "a.las"))
+    names = ["return_number", "number_of_returns", "scan_angle", *(["nir"] if form in (8, 10) else [])]
+
+    points = read_points(path, columns={name: name for name in names})
+
+    signal = dict(zip(points.names, points.signal.T, strict=True))
+    assert signal["return_number"].tolist() == [1, 2, 3, most]
+    assert signal["number_of_returns"].tolist() == [1, 3, 3, most]
+    assert signal["scan_angle"].tolist() == pytest.approx([-90, 0, 15, 90])
+    assert "nir" not in names or signal["nir"].tolist() == [0, 1, 256, 65535]
+    assert not {*names} & {*read_points(path).names}
+
+
+def test_the_classes_of_points_are_never_signal(tmp_path: Path):
+    (path := tmp_path / "a.las").write_bytes(las(classes=(2, 2, 6, 6)))
+
+    with mentions("no column 'classification'", kind=DataError):
+        read_points(path, columns={"classification": "classification"})

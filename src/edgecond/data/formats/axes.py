@@ -8,6 +8,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from edgecond.data.formats.surroundings import NAMES as COMPUTED
+from edgecond.data.formats.surroundings import surroundings
 from edgecond.data.formats.table import Table, usual
 from edgecond.errors import did_you_mean, listed, RecipeError
 
@@ -22,12 +24,16 @@ _ROTATIONS = {"x": ((-1, 2), (1, 1), (1, 0)), "y": ((1, 0), (-1, 2), (1, 1))}
 def parse_columns(text: str) -> dict[str, str]:
     """Parse a list of columns into a mapping from our name of each column to the file's name.
 
-    >>> parse_columns("x=relative_x,y=relative_z,z=relative_y")
-    {'x': 'relative_x', 'y': 'relative_z', 'z': 'relative_y'}
+    A column other than x, y and z may be named alone, if it keeps its name.
+
+    >>> parse_columns("x=relative_x,y=relative_z,z=relative_y,planarity")
+    {'x': 'relative_x', 'y': 'relative_z', 'z': 'relative_y', 'planarity': 'planarity'}
     """
     columns: dict[str, str] = {}
     for part in text.split(","):
         name, equals, column = (word.strip() for word in part.partition("="))
+        if not equals and usual(name) not in AXES:
+            equals, column = "=", name
         if not (name and equals and column):
             raise RecipeError(
                 f"columns must be written as x=NAME,y=NAME,z=NAME: got {part.strip()[:60]!r} in {text[:60]!r}."
@@ -56,7 +62,7 @@ def arrange(table: Table, columns: Mapping[str, str] | None, up: str) -> Table:
 
     If x, y and z are missing, a triple with a common prefix or suffix replaces them, as in `relative_x, relative_y,
     relative_z` or `X_m, Y_m, Z_m`, or easting, northing and one of elevation, height and altitude. Normals (nx, ny, nz)
-    are rotated too.
+    are rotated too. Columns that are optional in the file, and those of `surroundings`, are added if they are named.
 
     Args:
         table: Table with columns by the names that `usual` gives them.
@@ -65,21 +71,28 @@ def arrange(table: Table, columns: Mapping[str, str] | None, up: str) -> Table:
         up: Axis of the table that points up, which becomes z.
     """
     chosen = {usual(theirs): usual(ours) for ours, theirs in (columns or {}).items()}
+    known = table.columns | {name: column for name, column in table.optional.items() if name in chosen}
+    computed = {name: chosen.pop(name) for name in list(chosen) if name in COMPUTED and name not in known}
     for name, ours in chosen.items():
-        if name not in table.columns:
+        if name not in known:
+            possible = [*table.columns, *table.optional, *COMPUTED]
             raise ValueError(
-                f"it has no column {name!r} to use as {ours}.{did_you_mean(name, table.columns)}".removesuffix(".")
+                f"it has no column {name!r} to use as {ours}.{did_you_mean(name, possible)}".removesuffix(".")
             )
     if not set(chosen.values()) & set(AXES) and not table.columns.keys() >= set(AXES):
         chosen |= recognized(table.columns)
-    renamed = _renamed(table.columns, chosen)
+    renamed = _renamed(known, chosen)
     if not renamed.keys() >= set(AXES):
         advice = "; name them with --columns x=NAME,y=NAME,z=NAME, or columns={'x': NAME, ...} in Python"
         raise ValueError(
             f"it must have columns x, y and z: found {listed(list(table.columns)) or 'none'}"
             + advice * (len(table.columns) >= len(AXES))
         )
-    return replace(table, columns=_rotated(renamed, up))
+    columns_now = _rotated(renamed, up)
+    if computed:
+        shapes = surroundings(np.stack([columns_now[axis] for axis in AXES], 1).astype(np.float64))
+        columns_now |= {ours: shapes[name] for name, ours in computed.items()}
+    return replace(table, columns=columns_now)
 
 
 def _renamed(columns: Mapping[str, np.ndarray], names: Mapping[str, str]) -> dict[str, np.ndarray]:

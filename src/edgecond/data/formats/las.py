@@ -15,6 +15,7 @@ from edgecond.data.formats.table import Table
 _HEADER = 227  # bytes of the shortest header, that of LAS 1.0
 _SIZES = (20, 28, 26, 34, 57, 63, 30, 36, 38, 59, 67)  # bytes of a point in formats 0 to 10
 _COLOURS = {2: 20, 3: 28, 5: 28, 7: 30, 8: 30, 10: 30}  # offset of the colours in a point, by format
+_NIR = {8: 36, 10: 36}  # offset of the near infrared
 _RECORD = struct.Struct("<2x16sHH32x")  # header of a variable length record: user, number, length
 
 
@@ -22,7 +23,8 @@ def read(data: bytes) -> Table:
     """Read positions, intensities, and colours where the format has them; versions 1.0 to 1.4.
 
     The classes of points, which are often the target, are read as `classification` only on request: -1 for points
-    that were never classified, which the format numbers 0. Other attributes are not read.
+    that were never classified, which the format numbers 0. Numbers of returns, the scan angle in degrees and the near
+    infrared are part of the signal only on request. Other attributes are not read.
     """
     if data[:4] != b"LASF" or len(data) < _HEADER:
         raise ValueError("it must begin with the header of a LAS file")
@@ -45,9 +47,9 @@ def read(data: bytes) -> Table:
         points,
         np.dtype(
             {
-                "names": ["position", "intensity", "colours", "class"],
-                "formats": [("<i4", 3), "<u2", ("<u2", 3), "u1"],
-                "offsets": [0, 12, colours, byte],
+                "names": ["position", "intensity", "colours", "class", "returns", "angle", "nir"],
+                "formats": [("<i4", 3), "<u2", ("<u2", 3), "u1", "u1", "i1" if kind < 6 else "<i2", "<u2"],
+                "offsets": [0, 12, colours, byte, 14, 16 if kind < 6 else 18, _NIR.get(kind, 0)],
                 "itemsize": size,
             }
         ),
@@ -59,7 +61,15 @@ def read(data: bytes) -> Table:
     if colours:
         columns |= dict(zip(("red", "green", "blue"), rows["colours"].T, strict=True))
     classes = (rows["class"] & mask).astype(np.int64)
-    return Table(columns, on_request={"classification": np.where(classes, classes, -1)})
+    bits = 3 if kind < 6 else 4  # of the number of a return, and of that of all returns
+    optional = {
+        "return_number": rows["returns"] & (2**bits - 1),
+        "number_of_returns": rows["returns"] >> bits & (2**bits - 1),
+        "scan_angle": rows["angle"] * (1.0 if kind < 6 else 0.006),
+    }
+    if kind in _NIR:
+        optional["nir"] = rows["nir"]
+    return Table(columns, on_request={"classification": np.where(classes, classes, -1)}, optional=optional)
 
 
 def _decompressed(data: bytes, start: int, head: int, records: int, count: int, size: int) -> bytearray:

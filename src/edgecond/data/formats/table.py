@@ -23,13 +23,15 @@ class Table:
     Attributes:
         columns: Columns by name.
         triangles: Rows of the three corners of each triangle, numbered from 0.
-        on_request: Columns that are used only if they are requested by name.
+        on_request: Columns that are targets only if they are requested by name, and never part of the signal.
+        optional: Columns that are part of the signal only if they are requested by name.
         holes: A point whose position has a NaN was not measured, and is left out.
     """
 
     columns: dict[str, np.ndarray]
     triangles: Triangles = field(default_factory=lambda: np.empty((0, 3), np.int64))
     on_request: dict[str, np.ndarray] = field(default_factory=dict)
+    optional: dict[str, np.ndarray] = field(default_factory=dict)
     holes: bool = False
 
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.metrics import r2_score
+from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.validation import check_is_fitted
 
 from edgecond.data.kinds import Kind
@@ -105,22 +105,22 @@ class EdgeCondClassifier(ClassifierMixin, EdgeCondEstimator):
         tags.classifier_tags.multi_label = True
         return tags
 
-    def predict_proba(self, X: Any) -> Outputs:
+    def predict_proba(self, X: Any, features: Any = None) -> Outputs:
         """Return the probability of each class, in the order of `classes_`; with several labels, of each being 1."""
-        return self._outputs(X)
+        return self._outputs(X, features)
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Any, features: Any = None) -> NDArray[Any]:
         """Return the most probable class of each row; with several labels, a row of zeros and ones."""
-        outputs = self._outputs(X)
+        outputs = self._outputs(X, features)
         decisions = self.model_.task.decide(outputs)
         return self.classes_[decisions] if decisions.ndim == 1 else decisions
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Any, y: Any, sample_weight: Any = None, features: Any = None) -> float:
         """Return the accuracy; with several labels, the share of rows whose known labels are all predicted right."""
         check_is_fitted(self, "model_")
-        predicted = self.predict(X)
+        predicted = self.predict(X, features)
         if predicted.ndim == 1:
-            return float(super().score(X, y, sample_weight))
+            return float(accuracy_score(y, predicted, sample_weight=sample_weight))
         truth = encode_labels(y, *predicted.shape)
         unknown = np.isnan(truth)
         right, counted = (unknown | (truth == predicted)).all(1), ~unknown.all(1)
@@ -188,14 +188,14 @@ class EdgeCondRegressor(RegressorMixin, EdgeCondEstimator):
         tags.target_tags.multi_output = True
         return tags
 
-    def predict(self, X: Any) -> NDArray[np.float64]:
+    def predict(self, X: Any, features: Any = None) -> NDArray[np.float64]:
         """Return the numbers of each row, in the shape of y."""
-        outputs = self._outputs(X)
+        outputs = self._outputs(X, features)
         return outputs[:, 0] if self._single else outputs
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Any, y: Any, sample_weight: Any = None, features: Any = None) -> float:
         """Return $R^2$ of the known targets, the mean over the columns that have some."""
-        predicted = self._outputs(X)
+        predicted = self._outputs(X, features)
         truth = encode_numbers(y, *predicted.shape)
         weights = np.ones(len(truth)) if sample_weight is None else np.asarray(sample_weight)
         known = ~np.isnan(truth)

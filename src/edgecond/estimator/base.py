@@ -70,12 +70,14 @@ class EdgeCondEstimator(BaseEstimator):
         tags.input_tags.string = True
         return tags
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, features: Any = None) -> Self:
         """Train a network.
 
         Args:
             X: A sequence of clouds, of graphs or of SMILES.
             y: The target of each.
+            features: Columns beside graphs or SMILES, by name: a mapping to sequences with a value for each row, or a
+                `DataFrame`. Predictions then need the same columns.
         """
         if y is None:
             raise ValueError(
@@ -85,7 +87,7 @@ class EdgeCondEstimator(BaseEstimator):
         task, targets, names = self._fit_targets(y, len(rows))
         kind = kind_of_rows(rows)
         reader = kind.reader(rows)
-        examples = reader.examples(rows, targets, names)
+        examples = kind.with_features(reader.examples(rows, targets, names), features, None)
         data = UserData(examples.name, examples, (), task.per_vertex, kind.rows_dataset, kind.rows_options(reader))
         recipe = self._with_parameters(recipe_for(kind, task, data), kind, task)
         trained = run.train(
@@ -195,12 +197,13 @@ class EdgeCondEstimator(BaseEstimator):
             raise ValueError(f"views must be a whole number from 1 to {most}: got {self.views!r}.")
         return recipe
 
-    def _outputs(self, X: Any) -> Outputs:
+    def _outputs(self, X: Any, features: Any = None) -> Outputs:
         """Return the mean outputs over the views of each row."""
         check_is_fitted(self, "model_")
         rows = listed(X)
         check_rows(rows, self.model_.kind)
-        return self.model_.outputs(self._reader.unlabelled(rows), self.views)
+        examples = self._reader.unlabelled(rows)
+        return self.model_.outputs(self.model_.kind.with_features(examples, features, self.model_.learned), self.views)
 
     def _fit_targets(self, y: Any, count: int) -> tuple[type[Task], NDArray[Any], list[str]]:
         """Return the task, the target of each row as numbers, and the names of the classes or of the columns."""

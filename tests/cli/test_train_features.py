@@ -167,3 +167,16 @@ def test_features_are_for_tables_of_molecules(clouds: Path):
 
     assert result.exit_code == 2
     assert "--descriptors is an option for molecules" in result.stderr
+
+
+def test_the_shape_of_surroundings_is_computed_again_for_new_clouds(clouds: Path, tmp_path: Path):
+    """The model file has the columns, so `predict` needs no option; a model without them has other widths."""
+    words = ["--folds", "3", "--epochs", "1", "--set", "network=C(4)-GAP-FC(2)", "--out", str(tmp_path / "run")]
+    trained = run(app, ["train", str(clouds), "--columns", "planarity,verticality", *words])
+    assert trained.exit_code == 0, trained.output
+
+    result = run(app, ["predict", str(tmp_path / "run"), str(clouds / "ball")])
+
+    assert "signal: planarity, verticality" in trained.output
+    assert Model.load(tmp_path / "run").widths[0] == 2
+    assert (result.exit_code, len(result.stdout.splitlines())) == (0, 1 + 6)

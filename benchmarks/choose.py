@@ -28,10 +28,10 @@ RECORD = Path("results/choices.jsonl")
 PARTS = 5
 
 
-def training_set(row: str, fold: int, target: list[str]) -> tuple[Recipe, Any]:
+def training_set(row: str, fold: int, **options: Any) -> tuple[Recipe, Any]:
     """Return a row, or the recipe for a file of user data, and the training set of a test fold."""
     if Path(row).exists():
-        dataset = user_data.read(row, target=target, fold=fold)
+        dataset = user_data.read(row, fold=fold, **options)
         return dataset.recipe, dataset.train
     recipe = find(row)
     return recipe, datasets.load(recipe.dataset, fold, **recipe.options)[0]
@@ -55,9 +55,10 @@ if __name__ == "__main__":
     parser.add_argument("--parts", type=int, default=1, help="number of parts that validate, one after the other")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--target", action="append", default=[])
+    parser.add_argument("--descriptors", action="store_true", help="of molecules")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
     given = parser.parse_args()
-    base, examples = training_set(given.row, given.fold, given.target)
+    base, examples = training_set(given.row, given.fold, target=given.target, descriptors=given.descriptors)
     recipe = with_settings(base, parse_settings(given.set))
     for part in range(given.parts):
         begun = time.process_time()
@@ -67,7 +68,7 @@ if __name__ == "__main__":
             "fold": given.fold,
             "part": part,
             "seed": given.seed,
-            "settings": given.set,
+            "settings": [*["descriptors"] * given.descriptors, *given.set],
             "metrics": {name: round(value, 4) for name, value in metrics.items()},
             "seconds": round(time.process_time() - begun, 1),
             "date": datetime.now(UTC).date().isoformat(),

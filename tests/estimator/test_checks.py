@@ -45,9 +45,9 @@ class Tables:
     def fit(self, X: Any, y: Any) -> Any:
         return super().fit(list(map(path_of, validate_data(self, X))), y)
 
-    def _outputs(self, X: Any) -> np.ndarray:
+    def _outputs(self, X: Any, features: Any = None) -> np.ndarray:
         check_is_fitted(self, "model_")
-        return super()._outputs(list(map(path_of, validate_data(self, X, reset=False))))
+        return super()._outputs(list(map(path_of, validate_data(self, X, reset=False))), features)
 
     def _with_parameters(self, recipe: Recipe, *args: Any) -> Recipe:
         network = f"C(16)-GAP-FC({recipe.network.classes})"

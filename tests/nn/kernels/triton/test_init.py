@@ -151,7 +151,7 @@ def test_every_width_is_served(widths: tuple[int, int, int], interpreted: Triton
 def test_halves_are_summed_in_single_precision(kind: str, dtype: torch.dtype, tolerance: float, interpreted, bfloat16):
     """A half has 11 significant bits and a bfloat16 has 8; errors are those of a few roundings, not of their sum."""
     if kind == "layers":
-        function, inputs = blended("target", 2, HUB), blended_inputs(6, (16, 32), 18, 5, HUB)
+        function, inputs = blended("target", 2, HUB), blended_inputs(6, (16, 32), 40, 5, HUB)
         for name in ("hidden", "w0", "w1", "b0", "b1"):  # so that rounding turns no hidden unit on or off
             inputs[name] = inputs[name].round() + (0.5 if name.startswith("b") else 0.0)
     else:
@@ -174,8 +174,9 @@ def test_halves_are_summed_in_single_precision(kind: str, dtype: torch.dtype, to
 @pytest.mark.parametrize("cut", [16, 64])
 @pytest.mark.parametrize("by", ["target", "source"])
 def test_vertices_of_high_degree_are_cut_into_pieces(by: str, cut: int, interpreted: Triton, monkeypatch):
-    """One vertex has 150 of 214 neighbours, another sends 60 messages: both sums have several pieces."""
-    inputs = blended_inputs(6, (16, 32), 18, 5, HUB)
+    """One vertex has 150 of 214 neighbours, another sends 60 messages: both sums have several pieces. The signals are
+    wider than the 32 columns whose products a program holds."""
+    inputs = blended_inputs(6, (16, 32), 40, 35, HUB)
     monkeypatch.setattr(module, "CUT", cut)
 
     ours = evaluate(blended(by, 2, HUB), **single(inputs))

@@ -117,7 +117,11 @@ class Triton(Backend):
         z = edges.per_piece(z)
         messages = None if to.out is None else y.new_empty(len(rows.column), column_width)
         for_weight = None if to.weight is None else torch.zeros_like(flat, dtype=torch.float32)
-        sums = [y.new_empty(edges.programs, *layer.shape, dtype=torch.float32) for layer in _layers(to)]
+        parts = edges.programs * edges.parts
+        sums = [y.new_empty(parts, *layer.shape, dtype=torch.float32) for layer in _layers(to)]
+        for_hidden = to.hidden
+        if for_hidden is not None and edges.parts > 1:
+            for_hidden = y.new_empty(edges.parts, *for_hidden.shape, dtype=torch.float32)
         for begin, end in edges.chunks():
             if for_weight is not None:
                 for_weight += z[begin:end].T @ self._blends(edges, begin, end)
@@ -127,12 +131,15 @@ class Triton(Backend):
             if messages is not None:
                 self._send(edges, products, begin, end, messages)
             if to.hidden is not None or sums:
-                self._differentiate(edges, products, begin, end, to.hidden, sums)
+                self._differentiate(edges, products, begin, end, for_hidden, sums)
         if for_weight is not None:
             assert to.weight is not None
             to.weight.copy_(for_weight.view(row_width, channels, column_width).transpose(0, 1))
-        for layer, parts in zip(_layers(to), sums, strict=True):
-            layer.copy_(parts.sum(0))
+        for layer, of_programs in zip(_layers(to), sums, strict=True):
+            layer.copy_(of_programs.sum(0))
+        if to.hidden is not None and edges.parts > 1:
+            assert for_hidden is not None
+            to.hidden.copy_(for_hidden.sum(0))
         if messages is not None:
             assert to.out is not None
             to.out += self._collect(rows.column, messages, len(to.out))
@@ -150,8 +157,10 @@ class Triton(Backend):
     def _send(self, edges: _Edges, products: Tensor, begin: int, end: int, messages: Tensor) -> None:
         r"""Write what the edges in the pieces from `begin` up to `end` send, given $G_p$ of these pieces."""
         # Activations that are computed are there all at once, and the signal is cut; others are cut themselves.
-        k, j = (_tile(edges.k), _tile(edges.j, 32)) if edges.depth else (16, _tile(edges.j))
-        b = edges.tile(_tile(1024 // k, 32) if edges.depth else min(128, 8192 // j))
+        k, j, b = _tile(edges.k), edges.columns, 16
+        if not edges.depth:
+            k, j = 16, _tile(edges.j)
+            b = edges.tile(128 if edges.scale is None else min(128, 8192 // j))  # two filters take more registers
         results = {"products": products, "out": messages, "begin": begin, "end": end}
         tiles = {"KP": k, "JP": j, "B": b}
         grid = (_ceil(end - begin, ROWS), _ceil(edges.j, j))
@@ -163,16 +172,14 @@ class Triton(Backend):
         r"""Write the gradients of labels or activations, and one sum per program for those of the layers."""
         k = _tile(edges.k)
         results = {"products": products, "for_hidden": for_hidden, "begin": begin, "end": end}
-        for kind, parts in (("for_w", sums[: edges.depth]), ("for_b", sums[edges.depth :])):
-            results |= {f"{kind}{number + 1}": parts[number] if number < edges.depth else None for number in range(2)}
-        grid = (_ceil(end - begin, ROWS), _ceil(edges.k, k))
-        for layers in [True] * bool(sums) + [False] * (for_hidden is not None):  # both at once take too many registers
-            # So do the sums of two layers over 64 edges, and a narrow signal, which is read at once.
-            most = _tile(1024 // k, 32) if edges.depth and edges.j <= 16 else 32 if layers and edges.depth > 1 else 64
-            b = edges.tile(most)
-            warps = 8 if k > 32 and (edges.depth or b * k > 4096) else 4
-            tiles = {"KP": k, "JP": 16, "B": b, "LAYERS": layers}
-            self.launch("differentiate", grid, warps, **edges.arguments, **tiles, **results)
+        for kind, layers in (("for_w", sums[: edges.depth]), ("for_b", sums[edges.depth :])):
+            results |= {f"{kind}{number + 1}": layers[number] if number < edges.depth else None for number in range(2)}
+        j, b, parts = (edges.columns, 16, edges.parts) if edges.depth else (16, edges.tile(128), _ceil(edges.k, k))
+        tiles = {"KP": k, "JP": j, "B": b}
+        grid = (_ceil(end - begin, ROWS), parts)
+        warps = 8 if b * k > 4096 else 4
+        for of_layers in [True] * bool(sums) + [False] * (for_hidden is not None):  # both take too many registers
+            self.launch("differentiate", grid, warps, **edges.arguments, **tiles, **results, LAYERS=of_layers)
 
     def _collect(self, index: Int[Tensor, " m"], values: Float[Tensor, "m j"], count: int) -> Float[Tensor, "n j"]:
         """Return the sum of the rows of each index, in their order and in single precision."""
@@ -276,6 +283,16 @@ class _Edges:
     def depth(self) -> int:
         """Number of hidden layers that kernels evaluate."""
         return len(self.layers[0])
+
+    @property
+    def columns(self) -> int:
+        """Columns of the signal whose products with computed activations a kernel holds."""
+        return _tile(self.j, 32)
+
+    @property
+    def parts(self) -> int:
+        """Number of parts of the signal for that."""
+        return _ceil(self.j, self.columns) if self.depth else 1
 
     def tile(self, most: int) -> int:
         """Return how many edges a kernel reads at a time: about as many as a row has."""

@@ -33,18 +33,18 @@ def edges_of(p, n, pointer, owner, CUT: tl.constexpr):
 
 @triton.jit
 def layer(weight, bias, I: tl.constexpr, O: tl.constexpr, IP: tl.constexpr, OP: tl.constexpr):
-    """Return the transposed weight of a hidden layer and its bias."""
+    """Return the weight of a hidden layer, (outputs, inputs), and its bias."""
     i, o = tl.arange(0, IP), tl.arange(0, OP)
-    inside = (i < I)[:, None] & (o < O)[None, :]
-    transposed = tl.load(weight + o[None, :] * I + i[:, None], mask=inside, other=0.0)
-    return transposed, tl.load(bias + o, mask=o < O, other=0.0).to(tl.float32)
+    inside = (o < O)[:, None] & (i < I)[None, :]
+    loaded = tl.load(weight + o[:, None] * I + i[None, :], mask=inside, other=0.0)
+    return loaded, tl.load(bias + o, mask=o < O, other=0.0).to(tl.float32)
 
 
 @triton.jit
 def activate(inputs, weight, bias, ok, P: tl.constexpr):
     """Return the activations of a hidden layer, zero for edges that are not there; a NaN passes, as in torch."""
-    linear = tl.dot(inputs, weight, input_precision=P) + bias[None, :]
-    return tl.where((linear <= 0.0) | (ok[:, None] == 0), 0.0, linear).to(inputs.dtype)
+    linear = tl.dot(weight, inputs, input_precision=P) + bias[:, None]
+    return tl.where((linear <= 0.0) | (ok[None, :] == 0), 0.0, linear).to(inputs.dtype)
 
 
 @triton.jit
@@ -62,10 +62,9 @@ def layers_of(
 
 
 @triton.jit
-def labels_of(e, ok, hidden, WIDTH: tl.constexpr, SP: tl.constexpr):
-    """Return the labels of edges."""
-    s = tl.arange(0, SP)
-    return tl.load(hidden + e[:, None] * WIDTH + s[None, :], mask=ok[:, None] & (s < WIDTH)[None, :], other=0.0)
+def columns_of(values, e, ok, i, WIDTH: tl.constexpr):
+    """Return elements `i` of the rows `e`, one column per row."""
+    return tl.load(values + e[None, :] * WIDTH + i[:, None], mask=ok[None, :] & (i < WIDTH)[:, None], other=0.0)
 
 
 @triton.jit
@@ -73,24 +72,23 @@ def activations_of(
     e, ok, hidden, skip, u1, v1, u2, v2, WIDTH: tl.constexpr, K: tl.constexpr, SP: tl.constexpr, KP: tl.constexpr,
     DEPTH: tl.constexpr, INDEX: tl.constexpr, TYPE: tl.constexpr, P: tl.constexpr,
 ):  # fmt: skip
-    r"""Return $a_e$: computed from labels, or one-hot, or given; the tile of it that begins at `skip`."""
+    r"""Return $a_e$, (c, e): computed from labels, or one-hot, or given; the tile of it that begins at `skip`."""
     c = skip + tl.arange(0, KP)
-    inside = ok[:, None] & (c < K)[None, :]
     if DEPTH > 0:
-        a = activate(labels_of(e, ok, hidden, WIDTH, SP), u1, v1, ok, P)
+        a = activate(columns_of(hidden, e, ok, tl.arange(0, SP), WIDTH), u1, v1, ok, P)
         if DEPTH > 1:
             a = activate(a, u2, v2, ok, P)
     elif INDEX:
-        a = ((tl.load(hidden + e, mask=ok, other=-1)[:, None] == c[None, :]) & inside).to(tl.float32).to(TYPE)
+        a = (tl.load(hidden + e, mask=ok, other=-1)[None, :] == tl.where(c < K, c, -2)[:, None]).to(tl.float32).to(TYPE)
     else:
-        a = tl.load(hidden + e[:, None] * K + c[None, :], mask=inside, other=0.0)
+        a = columns_of(hidden, e, ok, c, K)
     return a
 
 
 @triton.jit
 def times(a, scale, i, ok):
     r"""Return $s_e a_e$."""
-    return (a.to(tl.float32) * tl.load(scale + i, mask=ok, other=0.0).to(tl.float32)[:, None]).to(a.dtype)
+    return (a.to(tl.float32) * tl.load(scale + i, mask=ok, other=0.0).to(tl.float32)[None, :]).to(a.dtype)
 
 
 @triton.jit
@@ -131,9 +129,9 @@ def blend(
             a = activations_of(e, ok, hidden, skip, u1, v1, u2, v2, WIDTH, K, SP, KP, DEPTH, INDEX, TYPE, P)
             source = tl.load(column + i, mask=ok, other=0)
             signal = tl.load(y + source[:, None] * J + j[None, :], mask=ok[:, None] & (j < J)[None, :], other=0.0)
-            sums += tl.dot(tl.trans(a), signal, input_precision=P)
+            sums += tl.dot(a, signal, input_precision=P)
             if SCALED:
-                scaled += tl.dot(tl.trans(times(a, scale, i, ok)), signal, input_precision=P)
+                scaled += tl.dot(times(a, scale, i, ok), signal, input_precision=P)
             if BIAS:
                 total += tl.sum(signal.to(tl.float32), 0)
         place = out + (p - begin) * ((K * (1 + SCALED) + BIAS) * J)
@@ -179,16 +177,16 @@ def send(
             e = i
             if EDGE:
                 e = tl.load(edge + i, mask=ok, other=0)
-            message = tl.zeros((B, JP), tl.float32) + constant[None, :]
+            message = tl.zeros((JP, B), tl.float32) + constant[:, None]
             for skip in range(0, K, KP):
                 a = activations_of(e, ok, hidden, skip, u1, v1, u2, v2, WIDTH, K, SP, KP, DEPTH, INDEX, TYPE, P)
                 if DEPTH == 0:
                     G = products_of(row, skip + c, j, K, J)
-                message += tl.dot(a, G, input_precision=P)
+                message += tl.dot(tl.trans(G), a, input_precision=P)
                 if SCALED:
                     scaled = products_of(row + K * J, skip + c, j, K, J)
-                    message += tl.dot(times(a, scale, i, ok), scaled, input_precision=P)
-            tl.store(out + i[:, None] * J + j[None, :], message, mask=ok[:, None] & (j < J)[None, :])
+                    message += tl.dot(tl.trans(scaled), times(a, scale, i, ok), input_precision=P)
+            tl.store(out + i[None, :] * J + j[:, None], message, mask=ok[None, :] & (j < J)[:, None])
 
 
 @triton.jit(do_not_specialize=SIZES)
@@ -204,8 +202,17 @@ def differentiate(
 
     With `LAYERS`, write the sums for the layers over the edges of a program, which are added later. Without, write to
     `for_hidden` the gradient of each label, or of the activations of each edge where there is no layer.
+
+    The derivative of a layer at given labels is linear: what the columns of the signal contribute is added afterwards,
+    and a program reads the products of `JP` of them once per piece. `for_hidden` is (parts of the signal, m, s).
     """
-    c = tl.program_id(1) * KP + tl.arange(0, KP)
+    part, parts = tl.program_id(1), tl.num_programs(1)
+    c = tl.arange(0, KP)
+    j = tl.arange(0, JP)
+    if DEPTH > 0:
+        j += part * JP
+    else:
+        c += part * KP
     s = tl.arange(0, SP)
     o = tl.arange(0, HP)
     u1, v1, u2, v2 = layers_of(w1, b1, w2, b2, WIDTH, H, K, SP, HP, KP, DEPTH)
@@ -213,45 +220,45 @@ def differentiate(
     sum_b1 = tl.zeros((HP,), tl.float32)
     sum_w2 = tl.zeros((KP, HP), tl.float32)
     sum_b2 = tl.zeros((KP,), tl.float32)
+    m = tl.load(pointer + n)
     first = begin + tl.program_id(0).to(tl.int64) * ROWS
     for p in range(first, tl.minimum(first + ROWS, end)):
         low, high = edges_of(p, n, pointer, owner, CUT)
         row = products + (p - begin) * ((K + BIAS) * J)
-        for position in tl.range(low, high, B, disable_licm=LAYERS):  # what is moved out of the loop takes registers
+        G = products_of(row, c, j, K, J)
+        for position in tl.range(low, high, B, disable_licm=True):  # what is moved out of the loop takes registers
             i = position + tl.arange(0, B)
             ok = i < high
             e = i
             if EDGE:
                 e = tl.load(edge + i, mask=ok, other=0)
             source = tl.load(column + i, mask=ok, other=0)
-            gradient = tl.zeros((B, KP), tl.float32)
-            for start in range(0, J, JP):
-                j = start + tl.arange(0, JP)
-                here = ok[:, None] & (j < J)[None, :]
-                signal = tl.load(y + source[:, None] * J + j[None, :], mask=here, other=0.0)
-                gradient += tl.dot(signal, tl.trans(products_of(row, c, j, K, J)), input_precision=P)
+            gradient = tl.dot(G, columns_of(y, source, ok, j, J), input_precision=P)
             if DEPTH == 0:
-                tl.store(for_hidden + e[:, None] * K + c[None, :], gradient, mask=ok[:, None] & (c < K)[None, :])
+                for start in range(JP, J, JP):
+                    more = products_of(row, c, start + j, K, J)
+                    gradient += tl.dot(more, columns_of(y, source, ok, start + j, J), input_precision=P)
+                tl.store(for_hidden + e[None, :] * K + c[:, None], gradient, mask=ok[None, :] & (c < K)[:, None])
             else:
-                labels = labels_of(e, ok, hidden, WIDTH, SP)
+                labels = columns_of(hidden, e, ok, s, WIDTH)
                 a = activate(labels, u1, v1, ok, P)
                 if DEPTH > 1:
                     gradient = tl.where(activate(a, u2, v2, ok, P) <= 0.0, 0.0, gradient)
                     narrow = gradient.to(a.dtype)
                     if LAYERS:
-                        sum_w2 += tl.dot(tl.trans(narrow), a, input_precision=P)
-                        sum_b2 += tl.sum(gradient, 0)
-                    gradient = tl.dot(narrow, tl.trans(u2), input_precision=P)
+                        sum_w2 += tl.dot(narrow, tl.trans(a), input_precision=P)
+                        sum_b2 += tl.sum(gradient, 1)
+                    gradient = tl.dot(tl.trans(u2), narrow, input_precision=P)
                 gradient = tl.where(a <= 0.0, 0.0, gradient)
                 narrow = gradient.to(a.dtype)
                 if LAYERS:
-                    sum_w1 += tl.dot(tl.trans(narrow), labels, input_precision=P)
-                    sum_b1 += tl.sum(gradient, 0)
+                    sum_w1 += tl.dot(narrow, tl.trans(labels), input_precision=P)
+                    sum_b1 += tl.sum(gradient, 1)
                 else:
-                    place = for_hidden + e[:, None] * WIDTH + s[None, :]
-                    back = tl.dot(narrow, tl.trans(u1), input_precision=P)
-                    tl.store(place, back, mask=ok[:, None] & (s < WIDTH)[None, :])
-    q = first // ROWS  # counted over all launches
+                    place = for_hidden + (part * m + e)[None, :] * WIDTH + s[:, None]
+                    back = tl.dot(tl.trans(u1), narrow, input_precision=P)
+                    tl.store(place, back, mask=ok[None, :] & (s < WIDTH)[:, None])
+    q = first // ROWS * parts + part  # counted over all launches
     if LAYERS:
         inside = (o < H)[:, None] & (s < WIDTH)[None, :]
         tl.store(for_w1 + q * (H * WIDTH) + o[:, None] * WIDTH + s[None, :], sum_w1, mask=inside)

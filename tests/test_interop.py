@@ -5,6 +5,7 @@ import sys
 
 import pytest
 import torch
+from torch.nn import Linear
 
 from edgecond import Graph, Labels
 from edgecond.interop import (
@@ -13,6 +14,7 @@ from edgecond.interop import (
     graph_to_networkx,
     graph_to_pyg,
     signal_from_networkx,
+    to_hetero,
 )
 from tests.sentences import refused
 
@@ -322,6 +324,11 @@ class TestNetworkX:
 @pytest.mark.parametrize(
     ("library", "convert", "message"),
     [
+        (
+            "torch_geometric",
+            lambda _: to_hetero(Linear(1, 1), ([], [])),
+            "PyTorch Geometric is not installed: pip install edgecond[pyg].",
+        ),
         ("torch_geometric", graph_to_pyg, "PyTorch Geometric is not installed: pip install edgecond[pyg]."),
         ("networkx", graph_to_networkx, "NetworkX is not installed: pip install networkx."),
     ],

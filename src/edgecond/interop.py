@@ -1,4 +1,4 @@
-"""Conversion of labelled graphs from and to PyTorch Geometric and NetworkX (Section 3.1).
+"""Conversion of labelled graphs from and to PyTorch Geometric and NetworkX (Section 3.1), and of models for PyG.
 
 Vertices keep their order, so a signal on them stays valid; edges are sorted by target.
 """
@@ -11,12 +11,14 @@ from typing import Any, TYPE_CHECKING
 import numpy as np
 import torch
 from jaxtyping import Float
-from torch import Tensor
+from torch import nn, Tensor
 
 from edgecond.graph import Graph, Labels
+from edgecond.nn.layers import ECConv
 
 if TYPE_CHECKING:
     import networkx as nx
+    from torch.fx import GraphModule, Node
     from torch_geometric.data import Data
 
 Reader = Callable[[Any, Any, Mapping[str, Any]], Any]  # source, target, attributes of an edge -> label
@@ -84,6 +86,44 @@ def graph_to_pyg(graph: Graph, x: Float[Tensor, "n d"] | None = None, y: Tensor 
             part.y = y[b : b + 1]
         parts.append(part)
     return parts[0] if len(parts) == 1 else Batch.from_data_list(parts)
+
+
+def to_hetero(
+    model: nn.Module,
+    metadata: tuple[list[str], list[tuple[str, str, str]]],
+    aggr: str = "sum",
+    input_map: dict[str, str] | None = None,
+) -> GraphModule:
+    """Convert a model with `ECConv` to one for heterogeneous graphs, as PyG's `to_hetero` converts one with `NNConv`.
+
+    PyG's own function recognises convolutions by their base class, `MessagePassing`, and takes `ECConv` for a layer
+    that acts on every edge by itself.
+
+    Args:
+        model: Model for graphs with one type of vertices and edges; layers of PyG may occur, too.
+        metadata: Types of vertices, and types of edges as triples of source, relation and target.
+        aggr: How results of several relations with the same target are combined: "sum", "mean", "max", "min" or "mul".
+        input_map: For each argument of `forward`, "node" or "edge"; by default, its name decides.
+    """
+    try:
+        from torch_geometric.nn.to_hetero_transformer import ToHeteroTransformer
+    except ImportError:
+        raise ImportError("PyTorch Geometric is not installed: pip install edgecond[pyg].") from None
+
+    class Transformer(ToHeteroTransformer):
+        """PyG's transformer, for which `ECConv` takes values of edges and returns values of vertices."""
+
+        def has_edge_level_arg(self, node: Node) -> bool:
+            return not self.is_convolution(node) and super().has_edge_level_arg(node)
+
+        def call_module(self, node: Node, target: Any, name: str) -> None:
+            call = super().call_message_passing_module if self.is_convolution(node) else super().call_module
+            call(node, target, name)
+
+        def is_convolution(self, node: Node) -> bool:
+            return node.op == "call_module" and isinstance(model.get_submodule(str(node.target)), ECConv)
+
+    return Transformer(model, metadata, aggr, input_map).transform()
 
 
 def graph_from_networkx(

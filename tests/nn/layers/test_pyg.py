@@ -12,6 +12,7 @@ from torch import nn, Tensor
 from torch.utils.checkpoint import checkpoint
 
 from edgecond import ECConv
+from edgecond.interop import to_hetero
 from tests.nn.layers.zoo import (
     agree,
     close,
@@ -99,6 +100,36 @@ class TestHeterogeneousGraphs:
 
         assert not any(isinstance(part, pyg.NNConv) for part in ours.modules())
         agree(theirs, ours, call, *x.values())
+
+    @every_layer
+    def test_to_hetero_of_ecconv_is_to_hetero_of_nnconv(self, options: dict):
+        """PyG's `to_hetero` of the same network with NNConv, and its parameters."""
+        metadata = (list(TYPES), RELATIONS)
+        theirs = pyg.to_hetero(Net(**options).double(), metadata, aggr="mean")
+        (x, edges, attributes), names = hetero_data(LABELS["continuous"]), list(TYPES)
+
+        def call(model: nn.Module, *signals: Tensor) -> Tensor:
+            out = model(dict(zip(names, signals, strict=True)), edges, attributes)
+            return torch.cat([out[name] for name in names])
+
+        ours = to_hetero(converted(Net(**options).double()), metadata, aggr="mean")
+
+        assert not any(isinstance(part, pyg.NNConv) for part in ours.modules())
+        ours.load_state_dict(converted(theirs).state_dict())
+        agree(theirs, ours, call, *x.values())
+
+    def test_to_hetero_takes_layers_of_pyg_beside_ecconv(self):
+        """With one type of vertices and edges there is one copy of each layer, which is not drawn again."""
+        theirs = Net().double()
+        ours = deepcopy(theirs)
+        ours.conv2 = ECConv.from_nnconv(ours.conv2)
+        relation = ("atom", "bond", "atom")
+        x, (edges, labels) = torch.randn(N, D_IN).double(), random_edges()
+        labels = labels.double()
+
+        out = to_hetero(ours, (["atom"], [relation]))({"atom": x}, {relation: edges}, {relation: labels})
+
+        torch.testing.assert_close(out["atom"], theirs(x, edges, labels))
 
     def test_hetero_conv_resets_its_layers(self):
         model = pyg.HeteroConv({RELATIONS[0]: ECConv.from_nnconv(nnconv(FILTERS["a perceptron"]()))})

@@ -94,9 +94,10 @@ def launches_of(case: Case) -> list[tuple[str, int, dict[str, Any]]]:
     recorder.gather(rows, a, weight, y)
     recorder.spread(rows, a, weight, y, y, to)
     if not case.layers:
-        runs = Runs(torch.tensor([0, m]), rows.column, rows.column, zeros(m))
-        recorder.products(runs, zeros(1, 2, d, d), y, n)
-        recorder.outer_sums(runs, y, y)
+        for scale in (None, zeros(m)):
+            runs = Runs(torch.tensor([0, m]), rows.column, rows.column, scale)
+            recorder.products(runs, zeros(1, runs.channels, d, d), y, n)
+            recorder.outer_sums(runs, y, y)
         recorder.gather(rows, Activations(None, torch.zeros(m, dtype=torch.long)), weight, y)
     return recorder.launches
 
@@ -166,13 +167,14 @@ def cases(every: bool) -> Iterator[tuple[str, Case, Sequence[str]]]:
             yield target, Case(width, k, degree), KERNELS
         for target, width, k in product(TARGETS, WIDTHS, FILTERS):
             yield target, Case(width, k, 64, layers=False), KERNELS
+            yield target, Case(width, k, 128, layers=False), KERNELS
             yield target, Case(width, k, 64, torch.bfloat16), KERNELS
             yield target, Case(width, k, 64, torch.float16), KERNELS
         return
     yield "sm_80", Case(32, 32), KERNELS
     for target in ("sm_90", "sm_100", "gfx942"):
         yield target, Case(96, 64, 64), ("differentiate",)  # takes the most registers and shared memory
-    yield "gfx942", Case(96, 64, 64, layers=False), ("send",)
+    yield "gfx942", Case(96, 64, 128, layers=False), ("send",)
 
 
 def main() -> None:

@@ -104,9 +104,13 @@ def test_kernels_with_f_inside_move_less_than_one_and_a_half_of_what_they_must(
     )
 
 
-@pytest.mark.parametrize("scaled", [False, True], ids=["", "linear in a scale"])
-@pytest.mark.parametrize("d", [16, 64])
-def test_kernels_over_runs_move_less_than_one_and_a_half_of_what_they_must(d: int, scaled: bool, monkeypatch):
+@pytest.mark.parametrize(
+    ("d", "scaled", "kernels"),
+    [(d, scaled, ("send", "blend")) for d in (16, 64) for scaled in (False, True)] + [(96, False, ("send",))],
+)
+def test_kernels_over_runs_move_less_than_one_and_a_half_of_what_they_must(
+    d: int, scaled: bool, kernels: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+):
     """They must read both ends of every edge, or read one and write the message, and read or write a filter per run."""
     backend, m, n = Counted(monkeypatch), 600, 20
     index = torch.arange(m) % n
@@ -120,6 +124,4 @@ def test_kernels_over_runs_move_less_than_one_and_a_half_of_what_they_must(d: in
         "send": filters + m * (8 + 8 * d + 4 * scaled),
         "blend": filters + m * (16 + 8 * d + 4 * scaled),
     }
-    assert {kernel: backend.bytes[kernel] <= 1.5 * bytes for kernel, bytes in needed.items()} == dict.fromkeys(
-        needed, True
-    )
+    assert {kernel: backend.bytes[kernel] <= 1.5 * needed[kernel] for kernel in kernels} == dict.fromkeys(kernels, True)

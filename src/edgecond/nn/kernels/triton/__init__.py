@@ -160,7 +160,8 @@ class Triton(Backend):
         k, j, b = _tile(edges.k), edges.columns, 16
         if not edges.depth:
             k, j = 16, _tile(edges.j)
-            b = edges.tile(128 if edges.scale is None else min(128, 8192 // j))  # two filters take more registers
+            # Products are read again for every tile of edges; a large one leaves no registers for a second filter.
+            b = edges.tile(128 if edges.scale is None and edges.k > 32 else min(128, 8192 // j))
         results = {"products": products, "out": messages, "begin": begin, "end": end}
         tiles = {"KP": k, "JP": j, "B": b}
         grid = (_ceil(end - begin, ROWS), _ceil(edges.j, j))

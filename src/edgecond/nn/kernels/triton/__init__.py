@@ -161,7 +161,7 @@ class Triton(Backend):
         if not edges.depth:
             k, j = 16, _tile(edges.j)
             # Products are read again for every tile of edges; a large one leaves no registers for a second filter.
-            b = edges.tile(128 if edges.scale is None and edges.k > 32 else min(128, 8192 // j))
+            b = edges.tile(128 if edges.scale is None and edges.k > 64 else min(128, 8192 // j))
         results = {"products": products, "out": messages, "begin": begin, "end": end}
         tiles = {"KP": k, "JP": j, "B": b}
         grid = (_ceil(end - begin, ROWS), _ceil(edges.j, j))
@@ -175,7 +175,7 @@ class Triton(Backend):
         results = {"products": products, "for_hidden": for_hidden, "begin": begin, "end": end}
         for kind, layers in (("for_w", sums[: edges.depth]), ("for_b", sums[edges.depth :])):
             results |= {f"{kind}{number + 1}": layers[number] if number < edges.depth else None for number in range(2)}
-        j, b, parts = (edges.columns, 16, edges.parts) if edges.depth else (16, edges.tile(128), _ceil(edges.k, k))
+        j, b, parts = (edges.columns, 16, edges.parts) if edges.depth else (16, edges.tile(64), _ceil(edges.k, k))
         tiles = {"KP": k, "JP": j, "B": b}
         grid = (_ceil(end - begin, ROWS), parts)
         warps = 8 if b * k > 4096 else 4
@@ -348,8 +348,8 @@ class _Edges:
 
 def options(warps: int, *, nvidia: bool) -> dict[str, int | bool]:
     """Return the options that kernels are compiled with."""
-    # With few warps, NVIDIA's compiler would spill registers to run more programs at a time.
-    registers = {"maxnreg": 255} if nvidia and warps <= 4 else {}
+    # NVIDIA's compiler would spill registers to run more programs at a time; it spills fewest with these limits.
+    registers = {"maxnreg": 255 if warps <= 4 else 224} if nvidia else {}
     return {"num_warps": warps, "num_stages": 2, "enable_fp_fusion": True, **registers}
 
 

@@ -55,7 +55,7 @@ if __name__ == "__main__":
     parser.add_argument("--parts", type=int, default=1, help="number of parts that validate, one after the other")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--target", action="append", default=[])
-    parser.add_argument("--descriptors", action="store_true", help="of molecules")
+    parser.add_argument("--descriptors", action=argparse.BooleanOptionalAction, help="all of molecules, or none")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
     given = parser.parse_args()
     base, examples = training_set(given.row, given.fold, target=given.target, descriptors=given.descriptors)
@@ -68,7 +68,7 @@ if __name__ == "__main__":
             "fold": given.fold,
             "part": part,
             "seed": given.seed,
-            "settings": [*["descriptors"] * given.descriptors, *given.set],
+            "settings": [*([] if given.descriptors is None else [f"descriptors={given.descriptors}"]), *given.set],
             "metrics": {name: round(value, 4) for name, value in metrics.items()},
             "seconds": round(time.process_time() - begun, 1),
             "date": datetime.now(UTC).date().isoformat(),

@@ -165,7 +165,8 @@ def test_clouds_go_from_files_to_figures(clouds: Path, tmp_path: Path):
     assert "36 clouds in 3 classes" in trained
     assert "rare classes count as much as frequent ones" in trained
     assert trained.splitlines()[-2] == evaluated.splitlines()[-1]
-    assert evaluated.splitlines()[-1].startswith("12 test examples: f1 ")
+    assert evaluated.splitlines()[-2].startswith("12 test examples: f1 ")
+    assert evaluated.splitlines()[-1].startswith("(mean scores of 12 views; ")
 
 
 def test_molecules_go_from_a_table_to_figures(tmp_path: Path):

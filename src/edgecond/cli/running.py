@@ -86,11 +86,14 @@ def print_evaluation(model: Model, test: LabelledExamples, views: int | None = N
     for name, value in shown.items():
         suffix = next(suffix for suffix in parts if name.endswith(suffix))
         parts[suffix][name.removesuffix(suffix)] = value
-    combined = {"_scores": f", mean scores of {len(outputs)} views", "_votes": ", majority vote", "": ", one view"}
-    for suffix, part in parts.items():
-        how = combined[suffix] if parts["_scores"] else f", mean of {len(outputs)} views" if len(outputs) > 1 else ""
-        if part:
-            echo(f"{len(test)} test examples{how}: {model.task.written(part)}")
+    written = {suffix: model.task.written(part) for suffix, part in parts.items()}
+    echo(f"{len(test)} test examples: {written['_scores'] or written['']}")
+    if parts["_scores"]:
+        echo(
+            f"(mean scores of {len(outputs)} views; their majority vote: {written['_votes']}; one view: {written['']})"
+        )
+    elif len(outputs) > 1:
+        echo(f"(mean of {len(outputs)} views)")
 
 
 def load_test_set(run: Path, model: Model, moved: Path | None = None, fold: int | None = None) -> LabelledExamples:

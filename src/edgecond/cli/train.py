@@ -32,8 +32,11 @@ def train(
         typer.Option(help="Columns of a CSV that the network sees beside the molecules, as temperature,solvent."),
     ] = None,
     descriptors: Annotated[
-        bool, typer.Option("--descriptors", help="Let the network see RDKit's descriptors of molecules too.")
-    ] = False,
+        bool | None,
+        typer.Option(
+            help="Let the network see all of RDKit's descriptors of molecules, or none; size and polarity else."
+        ),
+    ] = None,
     meshes: Annotated[
         bool, typer.Option("--meshes", help="Read meshes as graphs along their edges instead of sampling points.")
     ] = False,

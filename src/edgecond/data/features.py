@@ -141,6 +141,11 @@ class Encoder(BaseModel):
         return sum(column.width for column in (*self.columns, *self.descriptors))
 
     @property
+    def described(self) -> tuple[str, ...]:
+        """Names of the descriptors of molecules."""
+        return tuple(column.name for column in self.descriptors)
+
+    @property
     def numeric(self) -> dict[str, bool]:
         """Names of the columns of a table, each with whether it holds numbers."""
         return {column.name: isinstance(column, Numbers) for column in self.columns}

@@ -27,7 +27,7 @@ _TYPES: dict[str, type | tuple[type, ...]] = {
     "up": str,
     "numbers": bool,
     "features": list,
-    "descriptors": bool,
+    "descriptors": (bool, type(None)),
     "scaffold": bool,
     "group": (str, type(None)),
     "folds": int,

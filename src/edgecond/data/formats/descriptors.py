@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import partial
 from multiprocessing import current_process
 from typing import Any
@@ -15,6 +15,7 @@ from jaxtyping import Float
 from numpy import ndarray as Array
 
 from edgecond.data.processes import mapped
+from edgecond.errors import DataError
 
 CHUNK = 32
 """Number of molecules that a process describes at a time."""
@@ -22,37 +23,68 @@ FEW = 128
 """Number of molecules below which more processes are not worthwhile: a molecule takes some milliseconds."""
 
 
+SIZE_AND_POLARITY = (
+    "MolWt",
+    "HeavyAtomCount",
+    "LabuteASA",
+    "TPSA",
+    "MolLogP",
+    "NumHDonors",
+    "NOCount",
+    "NumHeteroatoms",
+    "RingCount",
+    "NumAromaticRings",
+    "FractionCSP3",
+    "HallKierAlpha",
+    "Kappa1",
+    "Chi0v",
+    "Chi1v",
+)
+"""Descriptors that networks of molecules see by default: a mean over atoms does not show how many there are."""
+
+
 def descriptor_names() -> tuple[str, ...]:
-    """Return the name of each column of `describe`, by the installed version of RDKit."""
+    """Return the names of all descriptors of the installed version of RDKit."""
     from rdkit.Chem import Descriptors
 
     return tuple(name for name, _ in Descriptors.descList)
 
 
-def describe(molecules: Sequence[Any], jobs: int | None = None) -> Float[Array, "n d"]:
-    """Return the descriptors of each molecule, NaN where RDKit cannot compute one.
+def describe(molecules: Sequence[Any], names: Sequence[str], jobs: int | None = None) -> Float[Array, "n d"]:
+    """Return some descriptors of each molecule, NaN where RDKit cannot compute one.
 
     Args:
         molecules: Molecules of RDKit.
+        names: Name of each descriptor.
         jobs: Number of processes; the number of cores by default.
     """
     chunks = [range(start, min(start + CHUNK, len(molecules))) for start in range(0, len(molecules), CHUNK)]
-    work, jobs = partial(_describe, molecules), jobs or os.cpu_count() or 1
+    work, jobs = partial(_describe, molecules, names), jobs or os.cpu_count() or 1
     if current_process().daemon:  # one of several processes already, which may start no others
         jobs = 1
-    if jobs == 1 or len(molecules) < FEW:
+    if jobs == 1 or len(molecules) < FEW or len(names) <= len(SIZE_AND_POLARITY):
         rows = list(map(work, chunks))
     else:
         with closing(mapped(work, chunks, jobs)) as results:
             rows = list(results)
-    return np.concatenate([np.zeros((0, len(descriptor_names()))), *rows])
+    return np.concatenate([np.zeros((0, len(names))), *rows])
 
 
-def _describe(molecules: Sequence[Any], numbers: range) -> Float[Array, "n d"]:
-    from rdkit.Chem.Descriptors import CalcMolDescriptors
+def _describe(molecules: Sequence[Any], names: Sequence[str], numbers: range) -> Float[Array, "n d"]:
+    from rdkit.Chem import Descriptors
     from rdkit.rdBase import BlockLogs
 
+    known = dict(Descriptors.descList)
+    if unknown := [name for name in names if name not in known]:
+        raise DataError(
+            f"RDKit must have the descriptors of the training set: the installed version has no {unknown[0][:60]}. "
+            "Install the version that the model was trained with."
+        )
     silence = BlockLogs()
-    rows = [list(CalcMolDescriptors(molecules[n], missingVal=math.nan, silent=True).values()) for n in numbers]
+    rows = np.full((len(numbers), len(names)), math.nan)
+    for row, number in zip(rows, numbers, strict=True):
+        for column, name in enumerate(names):
+            with suppress(Exception):  # whatever RDKit raises: the descriptor is unknown
+                row[column] = known[name](molecules[number])
     del silence
-    return np.array(rows, np.float64)
+    return rows

@@ -29,7 +29,7 @@ from edgecond.data.budget import MOST_RING, MOST_SMILES
 from edgecond.data.features import Features
 from edgecond.data.formats import atoms as encoding
 from edgecond.data.formats.columns import form_of, interpret, interpret_feature, read_csv, records, Table
-from edgecond.data.formats.descriptors import describe, descriptor_names
+from edgecond.data.formats.descriptors import describe
 from edgecond.data.formats.rings import check_rings
 from edgecond.data.graphs import Graphs
 from edgecond.errors import DataError, listed
@@ -88,7 +88,7 @@ def read(
     largest: bool = False,
     group: str | None = None,
     features: Sequence[str] = (),
-    descriptors: bool = False,
+    descriptors: Sequence[str] = (),
 ) -> Molecules:
     """Read the molecules of a CSV file. Rows without a valid molecule are left out and reported.
 
@@ -100,7 +100,7 @@ def read(
         largest: Keep only the largest component of a molecule, without salts and solvents.
         group: Column with the group of each molecule, such as a laboratory or a batch.
         features: Columns of numbers or texts that are known of each molecule beside its structure.
-        descriptors: Compute the descriptors of each molecule.
+        descriptors: Names of the descriptors to compute of each molecule.
     """
     table = read_csv(Path(path))
     column = _smiles_column(table.path, table.header) if smiles is None else smiles
@@ -145,7 +145,7 @@ def read(
     parts = {"targets": targets.astype("<f8").tobytes(), "names": repr((names, classes)).encode()}
     if features or descriptors:
         known_values = {name: values.tolist() for name, values in interpreted.items()}
-        parts["features"] = repr((known_values, descriptors)).encode()
+        parts["features"] = repr((known_values, tuple(descriptors))).encode()
     total = digest({"graphs": graphs.digest, **{part: sha256(data) for part, data in parts.items()}})
     return Molecules(
         replace(graphs, name=table.path.name.removesuffix(".gz").removesuffix(".csv"), digest=total),
@@ -156,7 +156,7 @@ def read(
         rows,
         skipped,
         tuple(grouping[index] for index in kept) if grouping else (),
-        Features(interpreted, descriptors_of(graphs)) if features or descriptors else None,
+        Features(interpreted, descriptors_of(graphs, descriptors)) if features or descriptors else None,
     )
 
 
@@ -197,12 +197,12 @@ def chunks(
         yield Chunk(path, numbers, tuple(table.column(column)), unusable, beside)
 
 
-def read_chunk(chunk: Chunk, *, descriptors: bool = False) -> Molecules:
+def read_chunk(chunk: Chunk, *, descriptors: Sequence[str] = ()) -> Molecules:
     """Return the molecules of some rows, without targets.
 
     Args:
         chunk: The rows.
-        descriptors: Compute the descriptors of each molecule.
+        descriptors: Names of the descriptors to compute of each molecule.
     """
     graphs, unread = featurise(chunk.texts, descriptors=descriptors)
     bad = {index for index, _ in unread}
@@ -215,7 +215,9 @@ def read_chunk(chunk: Chunk, *, descriptors: bool = False) -> Molecules:
         tuple(chunk.texts[index] for index in kept),
         np.array([chunk.numbers[index] for index in kept], np.int64),
         sorted([*chunk.unusable, *((chunk.numbers[index], reason) for index, reason in unread)]),
-        features=Features({name: values[kept] for name, values in chunk.features.items()}, descriptors_of(graphs)),
+        features=Features(
+            {name: values[kept] for name, values in chunk.features.items()}, descriptors_of(graphs, descriptors)
+        ),
     )
 
 
@@ -234,7 +236,7 @@ def _smiles_column(path: Path, header: Sequence[str]) -> str:
 
 
 def featurise(
-    smiles: Sequence[str], *, largest: bool = False, descriptors: bool = False
+    smiles: Sequence[str], *, largest: bool = False, descriptors: Sequence[str] = ()
 ) -> tuple[Graphs, list[tuple[int, str]]]:
     """Encode molecules as graphs; return them and the molecules that were skipped, by index, with the reason.
 
@@ -244,7 +246,7 @@ def featurise(
     Args:
         smiles: SMILES of each molecule.
         largest: Keep only the largest component of each molecule, the first of equal ones.
-        descriptors: Compute the descriptors of each molecule as the attributes of its graph; see `describe`.
+        descriptors: Names of the descriptors to compute, as the attributes of each graph; see `describe`.
     """
     if isinstance(smiles, str):
         raise DataError(f"molecules must be a list of SMILES: got the text {smiles[:_SHOWN]!r}. Put it into a list.")
@@ -275,18 +277,17 @@ def featurise(
             if descriptors:
                 held.append(molecule)
                 if len(held) == _HELD:
-                    rows.append(describe(held))
+                    rows.append(describe(held, descriptors))
                     held.clear()
     graphs = encoding.packed(list(kinds), atoms, bonds, sizes, counts)
     if descriptors:
-        graphs = replace(graphs, attributes=np.concatenate([*rows, describe(held)]))
+        graphs = replace(graphs, attributes=np.concatenate([*rows, describe(held, descriptors)]))
     return graphs, skipped
 
 
-def descriptors_of(graphs: Graphs) -> dict[str, Float[Array, " n"]]:
-    """Return the descriptors that `featurise` has computed, if it has, by name."""
-    rows = graphs.attributes
-    return dict(zip(descriptor_names(), rows.T, strict=True)) if rows.shape[1] else {}
+def descriptors_of(graphs: Graphs, names: Sequence[str]) -> dict[str, Float[Array, " n"]]:
+    """Return the descriptors that `featurise` has computed, by their names."""
+    return dict(zip(names, graphs.attributes.T, strict=True))
 
 
 def parse(smiles: str, *, largest: bool = False) -> Any:

@@ -68,7 +68,8 @@ class ReadOptions:
         numbers: Whether targets are numbers to predict, even if they are few and whole.
         meshes: Whether meshes are graphs along their edges, instead of clouds of sampled points.
         features: Columns of a table beside the molecules, which the network sees too.
-        descriptors: Whether the network sees RDKit's descriptors of molecules too.
+        descriptors: Whether the network sees all of RDKit's descriptors of molecules, or none; by default it sees those
+            of size and polarity.
         columns: The file's column for x, y, z or a column of the signal, by our name.
         up: The axis that points up.
     """
@@ -82,7 +83,7 @@ class ReadOptions:
     up: str = "z"
     numbers: bool = False
     features: tuple[str, ...] = ()
-    descriptors: bool = False
+    descriptors: bool | None = None
 
     def given(self) -> list[str]:
         """Return the names of the options that differ from their defaults."""

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from edgecond.data.features import Features
 from edgecond.data.formats import smiles
+from edgecond.data.formats.descriptors import descriptor_names, SIZE_AND_POLARITY
 from edgecond.data.graphs import GraphExamples, Graphs
 from edgecond.data.kinds.base import Batch, Learned, ReadOptions, Report, RowReader, Rows, Split, Total, UserData
 from edgecond.data.kinds.graphs import batch_of, examples_of, GeneralGraphs, labelled
@@ -50,7 +51,7 @@ class Molecules(GeneralGraphs):
             group=options.group,
             numbers=options.numbers,
             features=options.features,
-            descriptors=options.descriptors,
+            descriptors=_descriptors(options.descriptors),
         )
         examples = replace(examples_of(table, str(path)), smiles=table.smiles, features=table.features)
         notes = (
@@ -60,7 +61,7 @@ class Molecules(GeneralGraphs):
             *([] if table.features is None else [f"features: {_summary(table.features)}"]),
         )
         kept: dict[str, Any] = {"features": list(options.features)} if options.features else {}
-        kept |= {"descriptors": True} if options.descriptors else {}
+        kept |= {} if options.descriptors is None else {"descriptors": options.descriptors}
         return UserData(data_name(path), examples, table.classes, False, "smiles", kept, notes, table.groups)
 
     def settings(
@@ -106,7 +107,7 @@ class Molecules(GeneralGraphs):
 
     def read_shard(self, learned: Learned, shard: smiles.Chunk, report: Report) -> Iterator[Batch]:
         assert isinstance(learned.preparation, GraphPreparation)
-        table = smiles.read_chunk(shard, descriptors=bool(learned.preparation.encoder.descriptors))
+        table = smiles.read_chunk(shard, descriptors=learned.preparation.encoder.described)
         for row, sentence in table.skipped:
             report(f"{shard.path}, row {row}: {sentence}")
         rows = zip(table.rows.tolist(), table.smiles, strict=True)
@@ -119,11 +120,11 @@ class Molecules(GeneralGraphs):
     rows_dataset: ClassVar[str] = "smiles"
 
     def reader(self, rows: Rows) -> RowReader:
-        return MoleculeReader()
+        return MoleculeReader(SIZE_AND_POLARITY)
 
     def restore_reader(self, learned: Learned, about: Mapping[str, Any] | None) -> MoleculeReader:
         assert isinstance(learned.preparation, GraphPreparation)
-        return MoleculeReader(bool(learned.preparation.encoder.descriptors))
+        return MoleculeReader(learned.preparation.encoder.described)
 
     def describe(self, examples: GraphExamples, number: int) -> Description:
         if not examples.smiles:
@@ -136,7 +137,7 @@ class Molecules(GeneralGraphs):
 class MoleculeReader:
     """Reads SMILES, whose encoding is fixed, and their descriptors where a model needs them."""
 
-    descriptors: bool = False
+    descriptors: tuple[str, ...] = ()
     width: ClassVar[None] = None
 
     @property
@@ -152,7 +153,7 @@ class MoleculeReader:
         return GraphExamples(graphs, np.arange(len(rows)), features=self._features(graphs))
 
     def _features(self, graphs: Graphs) -> Features | None:
-        return Features(descriptors=smiles.descriptors_of(graphs)) if self.descriptors else None
+        return Features(descriptors=smiles.descriptors_of(graphs, self.descriptors)) if self.descriptors else None
 
 
 def _summary(features: Features) -> str:
@@ -166,7 +167,14 @@ def _summary(features: Features) -> str:
     return ", ".join([*parts, *([f"{len(features.descriptors)} descriptors"] if features.descriptors else [])])
 
 
-def _featurised(rows: Rows, descriptors: bool) -> Graphs:
+def _descriptors(every: bool | None) -> tuple[str, ...]:
+    """Return the names of the descriptors to compute: all, none, or by default those of size and polarity."""
+    if every is None:
+        return SIZE_AND_POLARITY
+    return descriptor_names() if every else ()
+
+
+def _featurised(rows: Rows, descriptors: Sequence[str]) -> Graphs:
     graphs, unread = smiles.featurise(rows, descriptors=descriptors)
     if unread:
         others = f" So are {len(unread) - 1} more rows." if len(unread) > 1 else ""

@@ -43,6 +43,43 @@ def test_a_scaffold_that_does_not_fit_into_a_set_goes_to_the_next():
     assert [part.tolist() for part in scaffold_split(smiles, (0.7, 0.0, 0.3))] == [small, [], benzenes]
 
 
+def _ring(size: int) -> str:
+    return "C1" + "C" * (size - 2) + "C1"
+
+
+# 40 scaffolds: rings of 3 to 42 atoms; ten molecules of each of the first four, two of each of the others
+RINGS = ["C" * chain + _ring(size) for size in range(3, 43) for chain in range(10 if size < 7 else 2)]
+
+
+def test_a_balanced_scaffold_split_shares_no_scaffold_and_meets_the_fractions():
+    """Arithmetic: of 112 molecules the pairs fill 0.8, 0.1 and 0.1 up to one molecule, and the tens are too large."""
+    for seed in range(5):
+        parts = scaffold_split(RINGS, seed=seed)
+
+        assert np.array_equal(np.sort(np.concatenate(parts)), np.arange(112))
+        assert [len(part) for part in parts] == pytest.approx([89.6, 11.2, 11.2], abs=2)
+        distinct = [set(scaffolds([RINGS[index] for index in part])) for part in parts]
+        assert sum(map(len, distinct)) == 40
+        assert set(range(40)) <= set(parts.train.tolist())  # ten is more than half of 11.2: they are placed first
+
+
+def test_another_seed_gives_another_balanced_scaffold_split():
+    """Of 36 pairs about a fifth is tested: two seeds choose the same ones once in millions of times."""
+    tests = [scaffold_split(RINGS, (0.8, 0.0, 0.2), seed=seed).test.tolist() for seed in (0, 1, 0)]
+
+    assert tests[0] == tests[2]
+    assert tests[0] != tests[1]
+
+
+def test_a_balanced_scaffold_split_tests_frequent_scaffolds_too():
+    """Arithmetic: sorted by size, ten triples precede 30 single rings into 0.8 of 60; shuffled, some come after."""
+    smiles = ["C" * chain + _ring(size) for size in range(3, 43) for chain in range(3 if size < 13 else 1)]
+    fractions = (0.8, 0.0, 0.2)
+
+    assert not set(range(30)) & set(scaffold_split(smiles, fractions).test.tolist())
+    assert any(set(range(30)) & set(scaffold_split(smiles, fractions, seed=seed).test.tolist()) for seed in range(9))
+
+
 @pytest.mark.parametrize(("file", "sizes"), [("delaney-processed.csv", (902, 113, 113)), ("SAMPL.csv", (513, 64, 65))])
 def test_real_molecules_are_split_in_the_fractions_of_moleculenet(
     file: str, sizes: tuple[int, int, int], real: Callable[[str], Path]

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Float, Int
 from numpy import ndarray as Array
 
 from edgecond.data.formats.smiles import parse
@@ -91,13 +91,20 @@ def scaffolds(smiles: Sequence[str]) -> list[str]:
     return murcko
 
 
-def scaffold_split(smiles: Sequence[str], fractions: Sequence[float] = FRACTIONS) -> Split:
-    """Split molecules deterministically such that no two sets share a scaffold, as in MoleculeNet (Wu et al. 2018).
+def scaffold_split(smiles: Sequence[str], fractions: Sequence[float] = FRACTIONS, seed: int | None = None) -> Split:
+    """Split molecules such that no two sets share a scaffold, as in MoleculeNet (Wu et al. 2018).
 
-    This tests a model on molecules unlike those it was trained on. The rule is that of DeepChem's `ScaffoldSplitter`:
-    groups of molecules with the same scaffold are sorted by size, largest first, and among equal sizes by their first
-    molecule, last first. A group goes to the training set if it fits, else to the validation set if it fits, else to
-    the test set, which thus gets the rare scaffolds and may exceed its fraction.
+    This tests a model on molecules unlike those it was trained on. A group of molecules with the same scaffold goes to
+    the training set if it fits, else to the validation set if it fits, else to the test set, which may exceed its
+    fraction. The order of the groups is that of DeepChem's `ScaffoldSplitter`, or with a seed that of chemprop's
+    `scaffold_balanced`.
+
+    Args:
+        smiles: The molecules.
+        fractions: Fractions of the training, validation and test sets.
+        seed: None sorts the groups by size, largest first, and equal sizes by their first molecule, last first: the
+            test set gets the rare scaffolds. A random seed shuffles them, and those larger than half of the
+            validation set or of the test set come first: frequent and rare scaffolds are in all sets.
     """
     ends = np.round(np.cumsum(_check_fractions(fractions)) * len(smiles), 6)  # 0.7 + 0.1 is less than 0.8
     groups: dict[str, list[int]] = {}
@@ -106,7 +113,7 @@ def scaffold_split(smiles: Sequence[str], fractions: Sequence[float] = FRACTIONS
     train: list[int] = []
     validation: list[int] = []
     test: list[int] = []
-    for group in sorted(groups.values(), key=lambda group: (len(group), group[0]), reverse=True):
+    for group in _ordered(list(groups.values()), np.array(fractions) * len(smiles), seed):
         if len(train) + len(group) <= ends[0]:
             train.extend(group)
         elif len(train) + len(validation) + len(group) <= ends[1]:
@@ -114,6 +121,15 @@ def scaffold_split(smiles: Sequence[str], fractions: Sequence[float] = FRACTIONS
         else:
             test.extend(group)
     return Split(*(np.sort(np.array(part, np.int64)) for part in (train, validation, test)))
+
+
+def _ordered(groups: list[list[int]], sizes: Float[Array, "3"], seed: int | None) -> list[list[int]]:
+    """Groups of molecules in the order in which `scaffold_split` places them; `sizes` are those of the three sets."""
+    if seed is None:
+        return sorted(groups, key=lambda group: (len(group), group[0]), reverse=True)
+    shuffled = [groups[index] for index in np.random.default_rng(seed).permutation(len(groups))]
+    half = min((size for size in sizes[1:] if size > 0), default=np.inf) / 2
+    return sorted(shuffled, key=lambda group: len(group) <= half)  # stable: the large ones first, both parts shuffled
 
 
 def _check_fractions(fractions: Sequence[float]) -> Sequence[float]:

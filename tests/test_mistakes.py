@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 from edgecond.cli import app
 from tests.data.datasets import tiny
 
-SMALL = ["--folds", "3", "--epochs", "1", "--set", "network=C(4)-GAP-FC(2)"]
+SMALL = ["--folds", "3", "--fold", "0", "--epochs", "1", "--set", "network=C(4)-GAP-FC(2)"]
 ALCOHOLS = ["C" * (n + 1) + "O" for n in range(12)]
 
 
@@ -82,7 +82,7 @@ def beside_the_data(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         (["few"], ["5 folds", "5 examples of each class", "found 2 of ball", "fewer folds"]),
         (["molecules.csv", "--target", "logS", "--folds", "13"], ["13 folds", "13 examples: found 12", "fewer folds"]),
         (["shapes", "--target", "logS"], ["--target", "molecules", "shapes holds clouds", "Leave it out"]),
-        (["shapes", "--scaffold"], ["scaffold", "shapes holds clouds", "Leave --scaffold out"]),
+        (["shapes", "--scaffold"], ["scaffold", "molecules", "shapes holds clouds", "Leave it out"]),
         (["shapes", "--folds", "3", "--fold", "3"], ["from 0 to 2", "got 3"]),
     ],
 )
@@ -194,7 +194,7 @@ def test_a_learning_rate_at_which_the_last_step_diverges_is_an_error(tmp_path: P
 
 def test_the_first_wrong_character_of_a_network_is_marked():
     """The mark is below that character, and nothing follows it."""
-    answer = edgecond("train", "shapes", "--folds", 3, "--set", "network=C(4)-GAP-hello")
+    answer = edgecond("train", "shapes", "--folds", 3, "--fold", 0, "--set", "network=C(4)-GAP-hello")
 
     assert answer.exit_code == 2
     assert has(answer.stderr, "shapes", "network", "C, MP, AP, GAP, GMP, V, FC, D", "'hello' at character 10")

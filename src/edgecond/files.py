@@ -1,22 +1,24 @@
-"""Where data and caches are kept, checksums, atomic writes, and paths as text."""
+"""Where data and caches are kept, checksums, atomic writes, and paths and tables as text."""
 
 from __future__ import annotations
 
+import csv
 import fcntl
 import gzip
 import hashlib
+import io
 import os
 import shutil
 import tarfile
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from errno import EISDIR
 from functools import lru_cache
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from edgecond.errors import CheckpointError, DataError
 
@@ -243,3 +245,33 @@ def _opened(directory: Path) -> int:
 def _reason(error: OSError) -> str:
     # A parent directory that is a file is reported as one that exists.
     return "Not a directory" if isinstance(error, FileExistsError) else error.strerror or str(error)
+
+
+# Tables
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+"""What text begins with that spreadsheets run as a formula (OWASP, CSV Injection)."""
+
+
+def csv_line(cells: Iterable[Any], raw: bool = False) -> str:
+    """Return cells as a line of CSV.
+
+    Args:
+        cells: Texts and numbers.
+        raw: Whether text stays as it is, even what a spreadsheet would run as a formula.
+    """
+    line = io.StringIO()
+    # Python before 3.13 quotes a carriage return only if lines end with one.
+    csv.writer(line, lineterminator="\r\n").writerow(cells if raw else map(_inert, cells))
+    return line.getvalue().removesuffix("\r\n") + "\n"
+
+
+def _inert(cell: Any) -> Any:
+    """Return a cell with an apostrophe before text that a spreadsheet would run as a formula; numbers stay."""
+    if not isinstance(cell, str) or not cell.startswith(_FORMULA):
+        return cell
+    try:
+        float(cell)
+    except ValueError:
+        return f"'{cell}"
+    return cell

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from edgecond.cli import app
 
-SETTINGS = ["--folds", "3", "--epochs", "1", "--set", "network=C(4)-GAP-FC(2)"]
+SETTINGS = ["--folds", "3", "--fold", "0", "--epochs", "1", "--set", "network=C(4)-GAP-FC(2)"]
 
 
 @pytest.fixture(scope="session")

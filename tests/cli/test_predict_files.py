@@ -90,7 +90,18 @@ def test_a_sub_folder_that_may_not_be_listed_is_reported(trained: tuple[Path, st
 def test_a_table_with_a_field_of_131_073_characters_does_not_end_the_prediction_of_another(tmp_path: Path):
     """131,072 is the limit of Python's csv module."""
     pytest.importorskip("rdkit")
-    words = ["--folds", "3", "--epochs", "1", "--set", "network=C(4)-GAP-FC(2)", "--out", str(tmp_path / "run")]
+    words = [
+        "--folds",
+        "3",
+        "--fold",
+        "0",
+        "--epochs",
+        "1",
+        "--set",
+        "network=C(4)-GAP-FC(2)",
+        "--out",
+        str(tmp_path / "run"),
+    ]
     rows = "".join(f"{'C' * (n + 1)}O,{'ab'[n % 2]}\n" for n in range(12))
     (tmp_path / "good.csv").write_text(f"smiles,kind\n{rows}")
     (tmp_path / "long.csv").write_text(f"smiles\n{'C' * 131_073}\n")
@@ -112,7 +123,18 @@ def test_tensors_in_bfloat16_are_predicted_and_those_of_64_dimensions_do_not_end
     batch = {"edge_index": torch.cat([ends + 2 * k for k in range(12)], 1), "ptr": torch.arange(0, 25, 2)}
     x = torch.linspace(0, 1, 24).bfloat16()[:, None]
     save_file(batch | {"x": x, "y": torch.arange(12) % 2}, tmp_path / "good.safetensors")
-    words = ["--folds", "3", "--epochs", "1", "--set", "network=C(4)-GAP-FC(2)", "--out", str(tmp_path / "run")]
+    words = [
+        "--folds",
+        "3",
+        "--fold",
+        "0",
+        "--epochs",
+        "1",
+        "--set",
+        "network=C(4)-GAP-FC(2)",
+        "--out",
+        str(tmp_path / "run"),
+    ]
     assert CliRunner().invoke(app, ["train", str(tmp_path / "good.safetensors"), *words]).exit_code == 0
 
     files = [str(tmp_path / name) for name in ("many.safetensors", "tar.tar", "good.safetensors")]

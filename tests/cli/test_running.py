@@ -49,7 +49,7 @@ def test_a_fold_that_fails_stops_the_others_and_gives_the_status(tmp_path: Path,
     program.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(program))
 
-    status = running.in_parallel(["reproduce", "row"], [(0, 0), (1, 0), (2, 0)], 1)
+    status = running.in_parallel([["reproduce", "row", f"--fold={fold}"] for fold in range(3)], 1)
 
     assert status == 3
     assert (tmp_path / "folds").read_text().split() == ["--fold=0", "--fold=1"]
@@ -62,7 +62,7 @@ def test_a_fold_that_is_killed_gives_the_status_of_a_shell(tmp_path: Path, monke
     program.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(program))
 
-    assert running.in_parallel(["reproduce", "row"], [(0, 0), (1, 0)], 1) == 137
+    assert running.in_parallel([["reproduce", "row"]] * 2, 1) == 137
 
 
 def test_a_signal_that_ends_folds_while_they_start_gives_the_status_of_a_stop(
@@ -74,4 +74,4 @@ def test_a_signal_that_ends_folds_while_they_start_gives_the_status_of_a_stop(
     program.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(program))
 
-    assert running.in_parallel(["reproduce", "row"], [(0, 0), (1, 0)], 1) == 130
+    assert running.in_parallel([["reproduce", "row"]] * 2, 1) == 130

@@ -12,7 +12,16 @@ from hypothesis import strategies as st
 
 from edgecond.data.formats import tu
 from edgecond.data.formats.columns import read_csv
-from edgecond.data.splits import group_folds, random_split, scaffold_split, scaffolds, stratified_folds
+from edgecond.data.splits import (
+    group_folds,
+    group_split,
+    latest,
+    random_split,
+    scaffold_split,
+    scaffolds,
+    stratified_folds,
+    stratified_share,
+)
 from edgecond.errors import DataError
 from tests.sentences import refused
 
@@ -165,6 +174,29 @@ def test_group_folds_are_balanced():
     folds = group_folds(list("aaaabbbccdde"), 2)
 
     assert sorted(map(len, folds)) == [6, 6]
+
+
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=60), st.sampled_from([0.1, 0.25, 0.5]), st.integers(0, 9))
+def test_a_stratified_share_has_its_share_of_each_class(classes: list[int], share: float, seed: int):
+    """Arithmetic: the share of all, rounded, and that of a class up to one example."""
+    ys = np.array(classes)
+
+    chosen = stratified_share(ys, share, seed)
+
+    assert abs(len(chosen) - share * len(ys)) <= 0.5 + 1e-9
+    assert len(set(chosen.tolist())) == len(chosen)
+    for y in set(classes):
+        assert abs((ys[chosen] == y).sum() - share * (ys == y).sum()) < 1 + 1e-9
+
+
+def test_the_latest_examples_are_chosen_with_all_of_their_time():
+    """By hand: two of five are the times 3 and 4, and 3 occurs twice."""
+    assert latest(np.array([4.0, 1.0, 3.0, 2.0, 3.0]), 0.4).tolist() == [0, 2, 4]
+    assert not len(latest(np.array([4.0, 1.0]), 0.1))
+
+
+def test_a_group_split_is_a_scaffold_split_by_other_groups():
+    assert [part.tolist() for part in group_split(["a", "b", "a", "a"], (0.75, 0.0, 0.25))] == [[0, 2, 3], [], [1]]
 
 
 def test_invalid_fractions_are_an_error():

@@ -159,7 +159,7 @@ def invoked(*words: str) -> str:
 def test_clouds_go_from_files_to_figures(clouds: Path, tmp_path: Path):
     run = str(tmp_path / "run")
 
-    trained = invoked("train", str(clouds), "--folds", "3", "--epochs", "2", "--out", run)
+    trained = invoked("train", str(clouds), "--folds", "3", "--fold", "0", "--epochs", "2", "--out", run)
     evaluated = invoked("evaluate", run)
 
     assert "36 clouds in 3 classes" in trained
@@ -184,7 +184,7 @@ def test_molecules_go_from_a_table_to_figures(tmp_path: Path):
 
 def test_one_unreadable_file_among_many_is_reported_and_does_not_stop_the_rest(clouds: Path, tmp_path: Path):
     run = str(tmp_path / "run")
-    invoked("train", str(clouds), "--folds", "3", "--epochs", "1", "--out", run)
+    invoked("train", str(clouds), "--folds", "3", "--fold", "0", "--epochs", "1", "--out", run)
     broken = clouds / "broken.npy"
     broken.write_bytes(b"no array")
 
@@ -267,7 +267,7 @@ def test_tensors_of_a_batch_go_from_a_file_to_figures(tmp_path: Path):
 def test_data_that_were_moved_are_asked_for_and_can_be_named(clouds: Path, tmp_path: Path):
     """A run remembers where its data were; a model file alone does not."""
     run = tmp_path / "run"
-    trained = invoked("train", str(clouds), "--folds", "3", "--epochs", "1", "--out", str(run))
+    trained = invoked("train", str(clouds), "--folds", "3", "--fold", "0", "--epochs", "1", "--out", str(run))
     clouds.rename(tmp_path / "elsewhere")
 
     for verb in ("evaluate", "report"):

@@ -32,7 +32,7 @@ def evaluate(
         loaded = Model.load(model)
         about = loaded.about
         number = about.get("fold", 0) if fold is None else fold
-        test = load_test_set(model, loaded, moved, number)
+        test = load_test_set(model, loaded, moved, fold)
     if test.digest != about["data"]:
         echo("note: these data are not the training data, by their digest.", err=True)
     echo(f"{loaded.recipe.name}, fold {number}, seed {about['seed']}, {about['epochs']} epochs")

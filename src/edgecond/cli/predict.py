@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, cast, TextIO
+from typing import Annotated, cast, TextIO
 
 import typer
 
 from edgecond.cli._app import verb
 from edgecond.cli.console import counting, echo, users_errors
 from edgecond.errors import printable
-
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
-"""What text begins with that spreadsheets run as a formula (OWASP, CSV Injection)."""
+from edgecond.files import csv_line
 
 
 @verb()
@@ -82,7 +79,7 @@ def predict(
         with _written_to(out) as stream, counting(loaded.recipe.name, seen=not hidden) as progress:
             names = columns(loaded, probabilities, ply)
             if not lines:
-                stream.write(_line(names, raw))
+                stream.write(csv_line(names, raw))
             for row in predictions(
                 loaded,
                 files,
@@ -94,28 +91,9 @@ def predict(
                 progress=progress,
             ):
                 cells = [row[name] for name in names]
-                stream.write(json.dumps(row, ensure_ascii=False) + "\n" if lines else _line(cells, raw))
+                stream.write(json.dumps(row, ensure_ascii=False) + "\n" if lines else csv_line(cells, raw))
     if unread:
         raise typer.Exit(1)
-
-
-def _line(cells: Sequence[Any], raw: bool) -> str:
-    """Return cells as a line of CSV."""
-    line = io.StringIO()
-    # Python before 3.13 quotes a carriage return only if lines end with one.
-    csv.writer(line, lineterminator="\r\n").writerow(cells if raw else map(_inert, cells))
-    return line.getvalue().removesuffix("\r\n") + "\n"
-
-
-def _inert(cell: Any) -> Any:
-    """Return a cell with an apostrophe before text that a spreadsheet would run as a formula; numbers stay."""
-    if not isinstance(cell, str) or not cell.startswith(_FORMULA):
-        return cell
-    try:
-        float(cell)
-    except ValueError:
-        return f"'{cell}"
-    return cell
 
 
 class _Terminal(io.TextIOBase):

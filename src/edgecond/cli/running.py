@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, TYPE_CHECKING, TypeVar
 
@@ -24,13 +24,24 @@ _PARENT = "EDGECOND_PARENT"  # number of the process that runs folds in parallel
 
 T = TypeVar("T")
 Settings = Annotated[
-    list[str] | None, typer.Option("--set", help="Another setting, as train.learning_rate=0.05; may be repeated.")
+    list[str] | None,
+    typer.Option(
+        "--set",
+        help="Another setting, as train.learning_rate=0.05; may be repeated.",
+        rich_help_panel="Training",
+    ),
 ]
 Moved = Annotated[Path | None, typer.Option("--data", help="Where your data are now, if they were moved.")]
 Seeds = Annotated[list[int] | None, typer.Option(min=0, max=MAX_SEED, help="Random seed; may be repeated.")]
-Jobs = Annotated[int, typer.Option(min=1, help="Number of folds to run in parallel, one thread each.")]
+Jobs = Annotated[
+    int,
+    typer.Option(min=1, help="Number of folds to run in parallel, one thread each.", rich_help_panel="Training"),
+]
 Epochs = Annotated[int | None, typer.Option(min=1, help="Number of epochs instead of the paper's.")]
-Workers = Annotated[int, typer.Option(min=0, max=256, help="Number of processes that build batches ahead.")]
+Workers = Annotated[
+    int,
+    typer.Option(min=0, max=256, help="Number of processes that build batches ahead.", rich_help_panel="Training"),
+]
 Resume = Annotated[bool, typer.Option("--resume/--restart", help="Resume a run that was stopped, or start again.")]
 Runs = Annotated[Path, typer.Option(help="Directory of checkpoints.")]
 Results = Annotated[Path, typer.Option(help="Directory of records.")]
@@ -72,18 +83,14 @@ def watched(name: str, work: Callable[..., T], *args: Any, **options: Any) -> T:
 
 def print_evaluation(model: Model, test: LabelledExamples, views: int | None = None) -> None:
     """Print the metrics of a model on its test set and, where there are classes, the confusion matrix."""
-    from edgecond.data import datasets
-
     with users_errors():
         outputs, y = model.outputs_per_view(test, views), test.ys.numpy()
         metrics = model.metrics(outputs, y)
-    hidden = {"f1_legacy"} - set(datasets.extra_metrics(model.recipe.dataset))
-    shown = {name: value for name, value in metrics.items() if not any(name.startswith(part) for part in hidden)}
     confusion = model.task.confusion(y, outputs)
     if confusion is not None:
         confusion_table(confusion, test.classes)
     parts: dict[str, dict[str, float]] = {"_scores": {}, "_votes": {}, "": {}}
-    for name, value in shown.items():
+    for name, value in shown_metrics(model, metrics).items():
         suffix = next(suffix for suffix in parts if name.endswith(suffix))
         parts[suffix][name.removesuffix(suffix)] = value
     written = {suffix: model.task.written(part) for suffix, part in parts.items()}
@@ -96,6 +103,19 @@ def print_evaluation(model: Model, test: LabelledExamples, views: int | None = N
         echo(f"(mean of {len(outputs)} views)")
 
 
+def shown_metrics(model: Model, metrics: Mapping[str, float]) -> dict[str, float]:
+    """Return the metrics to print, without those that are for other data."""
+    from edgecond.data import datasets
+
+    hidden = {"f1_legacy"} - set(datasets.extra_metrics(model.recipe.dataset))
+    return {name: value for name, value in metrics.items() if not any(name.startswith(part) for part in hidden)}
+
+
+def written(model: Model, metrics: Mapping[str, float]) -> str:
+    """Return metrics as a line of text."""
+    return model.task.written(shown_metrics(model, metrics))
+
+
 def load_test_set(run: Path, model: Model, moved: Path | None = None, fold: int | None = None) -> LabelledExamples:
     """Return the test set of a run: of a data set, or of user data."""
     from edgecond.data import datasets
@@ -104,7 +124,7 @@ def load_test_set(run: Path, model: Model, moved: Path | None = None, fold: int 
     recipe, number = model.recipe, model.about.get("fold", 0) if fold is None else fold
     if recipe.dataset in datasets.names():
         return datasets.load(recipe.dataset, number, **recipe.options)[1]
-    return read_test_set(run, model, moved=moved, fold=number)
+    return read_test_set(run, model, moved=moved, fold=fold)
 
 
 def stop_with_parent() -> None:
@@ -138,7 +158,8 @@ def run_folds(
     if jobs > 1 and len(wanted) > 1:
         precompute(recipe)
         given = [f"--{name}={value}" for name, value in options.items() if value is not None]
-        raise typer.Exit(in_parallel([*command, "--resume" if resume else "--restart", *given], wanted, jobs))
+        each = [*command, "--resume" if resume else "--restart", *given]
+        raise typer.Exit(in_parallel([[*each, f"--fold={fold}", f"--seed={seed}"] for fold, seed in wanted], jobs))
 
     from edgecond.nn import parallel
     from edgecond.nn.tasks import find
@@ -152,27 +173,48 @@ def run_folds(
                 echo(f"{name}: {find(recipe.task).written(known)}")
 
 
-def precompute(recipe: Recipe) -> None:
-    """Compute the pyramids that all folds share, if there are such."""
+def precompute(recipe: Recipe, examples: LabelledExamples | None = None) -> None:
+    """Compute the pyramids that all folds share, if there are such; the examples are those of the recipe by default."""
     from edgecond.data import datasets
     from edgecond.runs.model import kind_for, sample_settings
 
     kind = kind_for(recipe)
     if kind.precomputes:
         with users_errors(), progress(recipe.dataset) as (_, count):
-            examples, _ = datasets.load(recipe.dataset, **recipe.options)
+            if examples is None:
+                examples, _ = datasets.load(recipe.dataset, **recipe.options)
             kind.prepare(sample_settings(recipe), examples, progress=count).training(examples, 0)
 
 
-def in_parallel(command: Sequence[str], wanted: Sequence[tuple[int, int]], jobs: int) -> int:
-    """Run each fold in a process of its own, `jobs` at a time, until one fails or is stopped; return its status."""
+def words_of(context: Any, **changes: Any) -> list[str]:
+    """Return the words of a command line that gives a verb the same parameters, apart from some changes."""
+    words, values = [str(context.command.name)], list[str]()
+    for parameter in context.command.params:
+        value = changes.get(parameter.name, context.params.get(parameter.name))
+        several = value if isinstance(value, list | tuple) else [value]
+        if parameter.param_type_name == "argument":
+            values += map(str, several)
+        elif value is True:
+            words.append(parameter.opts[0])
+        elif value is not None and value is not False:
+            words += [f"{parameter.opts[0]}={each}" for each in several]
+    return [*words, "--", *values]
+
+
+def is_one_of_many() -> bool:
+    """Return whether this process runs a fold for another one, which prints what they have in common."""
+    return _PARENT in os.environ
+
+
+def in_parallel(commands: Sequence[Sequence[str]], jobs: int) -> int:
+    """Run each command in a process of its own, `jobs` at a time, until one fails or is stopped; return its status."""
     import subprocess
     import sys
     import time
 
     running: list[subprocess.Popen[bytes]] = []
-    waiting, status = list(wanted), 0
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", _PARENT: str(os.getpid())}
+    waiting, status = list(commands), 0
+    environment = {"OMP_NUM_THREADS": "1", **os.environ, _PARENT: str(os.getpid())}
 
     def pass_on(kind: int) -> None:
         for process in running:
@@ -181,9 +223,7 @@ def in_parallel(command: Sequence[str], wanted: Sequence[tuple[int, int]], jobs:
     with until_asked_to_stop(pass_on) as signals:
         while running or (waiting and not status and not signals):
             while waiting and len(running) < jobs and not status and not signals:
-                fold, seed = waiting.pop(0)
-                one = [sys.executable, "-m", "edgecond", *command, f"--fold={fold}", f"--seed={seed}"]
-                running.append(subprocess.Popen(one, env=environment))
+                running.append(subprocess.Popen([sys.executable, "-m", "edgecond", *waiting.pop(0)], env=environment))
                 if signals:  # which came while it was started
                     running[-1].send_signal(signals[-1])
             time.sleep(0.1)

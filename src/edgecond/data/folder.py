@@ -17,9 +17,12 @@ from edgecond.data.formats import ENDINGS, Points, read_points, read_surface
 from edgecond.data.formats.surface import areas
 from edgecond.data.parsed import ParsedClouds
 from edgecond.data.points import Columns, PointTargets, to_cloud, to_mesh
+from edgecond.data.splits import PARTS
 from edgecond.errors import DataError
 from edgecond.files import digest, path_text, Progress, reading, sha256, walk
 from edgecond.graph import Cloud, Mesh
+
+NONE: Mapping[str, Path] = {}
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,12 +34,16 @@ class Folder:
         columns: Columns of the signal: those that all files have. Without any, the signal is the constant 1.
         skipped: The files that cannot be read, each with the reason.
         ignored: Number of files that are hidden or of other formats, such as README.txt or .DS_Store.
+        files: The file of each example.
+        parts: Part of each example, "train", "validation" or "test", by folders of these names; empty without such.
     """
 
     examples: Examples
     columns: tuple[str, ...]
     skipped: list[tuple[Path, str]]
     ignored: int
+    files: list[Path]
+    parts: list[str]
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +51,7 @@ class Survey:
     """The contents of some files, each of which was parsed once.
 
     Attributes:
-        readable: The files that can be read.
+        readable: Indices of the files that can be read.
         clouds: The cloud or mesh of each of them.
         skipped: The other files, each with the reason.
         columns: Columns of the signal: those that all files have, without those that are 0 everywhere.
@@ -52,7 +59,7 @@ class Survey:
         targets: The targets of points, if a column of them was read.
     """
 
-    readable: list[Path]
+    readable: list[int]
     clouds: ParsedClouds
     skipped: list[tuple[Path, str]]
     columns: tuple[str, ...]
@@ -83,6 +90,7 @@ def read(
     columns: Mapping[str, str] | None = None,
     up: str = "z",
     progress: Progress | None = None,
+    others: Mapping[str, Path] = NONE,
 ) -> Folder:
     """Read the labelled clouds of a folder, sorted by class and file name.
 
@@ -96,31 +104,47 @@ def read(
         columns: The files' name of each column to rename, as in `{"x": "relative_x"}`; see `read_points`.
         up: Axis that points up in the files, "x", "y" or "z"; it becomes z.
         progress: Called with the number of files that have been read and their total.
+        others: More folders whose classes are among those of the first, by the part that they are.
     """
-    files, ignored = _listed(path)
-    class_of = {file: y for y, paths in enumerate(files.values()) for file in paths}
+    listing = _listed(path)
+    for part, other in others.items():
+        listing.add(_listed(other, least=1), part, other)
+    files = [file for file, _, _, _ in listing.entries]
     layout: dict[str, Any] = {"columns": columns, "up": up}
+    names = [name for _, name, _, _ in listing.entries]
     if meshes:
-        surveyed = survey(list(class_of), path, partial(read_surface, **layout), to_mesh, progress=progress)
+        surveyed = survey(files, names, partial(read_surface, **layout), to_mesh, progress=progress)
     else:
         read_file = partial(read_points, count=count, seed=seed, **layout)
-        surveyed = survey(list(class_of), path, read_file, to_cloud, progress=progress)
+        surveyed = survey(files, names, read_file, to_cloud, progress=progress)
     reasons = dict(surveyed.skipped)
-    for paths in files.values():
-        if all(file in reasons for file in paths):
+    for folder in dict.fromkeys(file.parent for file in files):
+        if all(file in reasons for file in files if file.parent == folder):
+            first = next(file for file in files if file.parent == folder)
+            count = sum(file.parent == folder for file in files)
             raise DataError(
-                f"{paths[0].parent} must hold a file that can be read: none of its {len(paths)} files can. "
-                f"The first reason: {reasons[paths[0]]}"
+                f"{folder} must hold a file that can be read: none of its {count} files can. "
+                f"The first reason: {reasons[first]}"
             )
     clouds = FolderClouds(surveyed.clouds, surveyed.columns)
-    ys = torch.tensor([class_of[file] for file in surveyed.readable], dtype=torch.long)
-    examples = Examples(path.resolve().name, tuple(files), clouds, ys, digest(surveyed.sums), list(surveyed.sums))
-    return Folder(examples, surveyed.columns, surveyed.skipped, ignored)
+    kept = [listing.entries[index] for index in surveyed.readable]
+    ys = torch.tensor([listing.classes.index(name) for _, _, name, _ in kept], dtype=torch.long)
+    total = digest(surveyed.sums)
+    examples = Examples(path.resolve().name, listing.classes, clouds, ys, total, list(surveyed.sums))
+    parts = [part for _, _, _, part in kept]
+    return Folder(
+        examples,
+        surveyed.columns,
+        surveyed.skipped,
+        listing.ignored,
+        [file for file, *_ in kept],
+        parts if any(parts) else [],
+    )
 
 
 def survey(
     files: Sequence[Path],
-    folder: Path,
+    names: Sequence[str],
     read_file: Callable[[Path], Any],
     convert: Callable[[Any, Sequence[str], Path], Cloud],
     *,
@@ -130,28 +154,28 @@ def survey(
 
     Args:
         files: The files.
-        folder: Folder of the files; their names are relative to it.
+        names: Name of each file in the data, no two alike.
         read_file: Function that reads the `Points` of a file.
         convert: Function that converts them into a cloud with the columns of the given names: `to_cloud` or `to_mesh`.
         progress: Called with the number of files that have been read and their total.
     """
     sums: dict[str, str] = {}
-    readable: list[Path] = []
+    readable: list[int] = []
     skipped: list[tuple[Path, str]] = []
     common, clouds = Columns(), ParsedClouds()
     targets = PointTargets()
-    for file in files:
+    for index, (file, name) in enumerate(zip(files, names, strict=True)):
         try:
             points: Points = read_file(file)
             cloud = convert(points, points.names, file)
-            sums[path_text(file.relative_to(folder))] = sha256(file)
+            sums[name] = sha256(file)
         except DataError as error:
             skipped.append((file, str(error)))
         else:
             if points.y is not None:
                 cloud = replace(cloud, y=torch.from_numpy(points.y))
                 targets.add(points.y)
-            readable.append(file)
+            readable.append(index)
             clouds.add(cloud, points.names)
             common.add(points)
         if progress:
@@ -159,20 +183,74 @@ def survey(
     return Survey(readable, clouds, skipped, common.names, sums, targets)
 
 
-def _listed(path: Path) -> tuple[dict[str, list[Path]], int]:
-    """Return the files of each class, and the number of other files."""
+@dataclass
+class _Listing:
+    """The files of a folder: path, name, class and part of each; the names of the classes; and other files, counted."""
+
+    entries: list[tuple[Path, str, str, str]]
+    classes: tuple[str, ...]
+    ignored: int
+
+    def add(self, other: _Listing, part: str, path: Path) -> None:
+        """Add the files of another folder, all of one part."""
+        if unknown := [name for name in other.classes if name not in self.classes]:
+            raise DataError(
+                f"{path} must hold classes of the training data, {', '.join(self.classes[:10])}: found {unknown[0]}. "
+                "Remove its folder, or add such files to the training data."
+            )
+        if part == "test":
+            self.entries = [(file, name, of, "train") for file, name, of, _ in self.entries]
+        self.entries += [(file, f"{part}/{name}", of, part) for file, name, of, _ in other.entries]
+        self.ignored += other.ignored
+
+
+def part_folders(path: Path) -> dict[Path, str]:
+    """Return the sub-folders of a folder with the part of each, if they are train and test, and maybe validation."""
+    folders = _sub_folders(path)
+    parts = {folder: PARTS.get(folder.name.lower(), "") for folder in folders}
+    named = set(parts.values()) >= {"train", "test"} and all(parts.values())
+    return parts if named and len(set(parts.values())) == len(parts) else {}
+
+
+def _sub_folders(path: Path) -> list[Path]:
+    with reading(path):
+        return sorted(e for e in path.iterdir() if e.is_dir() and not hidden(e) and not _holds_models(e))
+
+
+def _class_folders(path: Path, folders: Sequence[Path]) -> list[tuple[str, str, Path]]:
+    """The folders with files: class, part and path. Folders train and test hold those of classes, or are in them."""
+    parts = part_folders(path)
+    if parts and all(_sub_folders(folder) for folder in parts):
+        return sorted(
+            (path_text(each.relative_to(folder)), part, each)
+            for folder, part in parts.items()
+            for each in _sub_folders(folder)
+        )
+    below = {folder: part_folders(folder) for folder in folders}
+    if all(below.values()):
+        return [
+            (path_text(folder.relative_to(path)), part, each)
+            for folder in folders
+            for each, part in below[folder].items()
+        ]
+    return [(path_text(folder.relative_to(path)), "", folder) for folder in folders]
+
+
+def _listed(path: Path, least: int = 2) -> _Listing:
+    """Return the files of each class, of which there are at least so many, sorted."""
     if not path.is_dir():
         raise DataError(f"{path} must be a folder with a sub-folder per class: there is no such folder.")
-    with reading(path):
-        folders = sorted(e for e in path.iterdir() if e.is_dir() and not hidden(e) and not _holds_models(e))
-    if len(folders) < 2:
-        names = f"only {folders[0].name}" if folders else "none"
+    folders = _sub_folders(path)
+    placed = _class_folders(path, folders)
+    classes = tuple(dict.fromkeys(name for name, _, _ in placed))
+    if len(classes) < least:
+        names = f"only {classes[0]}" if folders else "none"
         raise DataError(
             f"{path} must hold two or more sub-folders, one for each class, with the files of that class: "
             f"found {names}. Sort the files into folders named after their classes."
         )
-    files, others = {}, sum(entry.is_file() for entry in path.iterdir())
-    for folder in folders:
+    listing = _Listing([], classes, sum(entry.is_file() for entry in path.iterdir()))
+    for name, part, folder in placed:
         with reading(folder):
             entries = sorted(entry for entry in folder.iterdir() if entry.is_file())
         kept = [entry for entry in entries if entry.suffix.lower() in ENDINGS and not hidden(entry)]
@@ -181,9 +259,9 @@ def _listed(path: Path) -> tuple[dict[str, list[Path]], int]:
                 f"{folder} must hold the clouds or meshes of a class, files that end in {', '.join(ENDINGS)}: "
                 f"found {sum(1 for _ in folder.iterdir())} other files and folders. Fill it, or remove it."
             )
-        files[path_text(folder.relative_to(path))] = kept
-        others += len(entries) - len(kept)
-    return files, others
+        listing.entries += [(file, path_text(file.relative_to(path)), name, part) for file in kept]
+        listing.ignored += len(entries) - len(kept)
+    return listing
 
 
 def _holds_models(folder: Path) -> bool:

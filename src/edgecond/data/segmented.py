@@ -11,12 +11,12 @@ import numpy as np
 import torch
 
 from edgecond.data.examples import PointExamples
-from edgecond.data.folder import hidden, survey
+from edgecond.data.folder import hidden, NONE, part_folders, survey
 from edgecond.data.formats import ENDINGS, read_points
 from edgecond.data.parsed import ParsedClouds
 from edgecond.data.points import to_cloud
 from edgecond.errors import DataError
-from edgecond.files import digest, Progress, walk
+from edgecond.files import digest, path_text, Progress, walk
 from edgecond.graph import Cloud
 
 MOST_CLASSES = 256
@@ -35,12 +35,16 @@ class Segmented:
         columns: Columns of the signal: those that all files have. Without any, the signal is the constant 1.
         skipped: The files that cannot be read, each with the reason.
         has_classes: Whether the targets of points are classes; numbers otherwise.
+        files: The file of each example.
+        parts: See `folder.Folder`.
     """
 
     examples: PointExamples
     columns: tuple[str, ...]
     skipped: list[tuple[Path, str]]
     has_classes: bool
+    files: list[Path]
+    parts: list[str]
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +82,7 @@ def read(
     columns: Mapping[str, str] | None = None,
     up: str = "z",
     progress: Progress | None = None,
+    others: Mapping[str, Path] = NONE,
 ) -> Segmented:
     """Read the clouds of a folder and of the folders in it, sorted by name.
 
@@ -91,21 +96,16 @@ def read(
         columns: See `folder.read`.
         up: See `folder.read`.
         progress: Called with the number of files that have been read and their total.
+        others: More folders, by the part that they are.
     """
-    if not path.is_dir():
-        raise DataError(f"{path} must be a folder of clouds whose points have targets: it is not a folder.")
-    files = [
-        file
-        for file in sorted(walk(path))
-        if file.is_file()
-        and file.suffix.lower() in ENDINGS
-        and not any(hidden(Path(part)) for part in file.relative_to(path).parts)
-    ]
-    if not files:
-        raise DataError(f"{path} must hold clouds, files that end in {', '.join(ENDINGS)}: found none.")
-    surveyed = survey(
-        files, path, partial(read_points, column=column, columns=columns, up=up), to_cloud, progress=progress
-    )
+    entries = _listed(path)
+    for part, other in others.items():
+        if part == "test":
+            entries = [(file, name, "train") for file, name, _ in entries]
+        entries += [(file, f"{part}/{name}", part) for file, name, _ in _listed(other)]
+    files = [file for file, _, _ in entries]
+    read_file = partial(read_points, column=column, columns=columns, up=up)
+    surveyed = survey(files, [name for _, name, _ in entries], read_file, to_cloud, progress=progress)
     if not surveyed.readable:
         raise DataError(
             f"{path} must hold a file that can be read: none of its {len(files)} files can. "
@@ -123,4 +123,30 @@ def read(
     clouds = SegmentedClouds(surveyed.clouds, surveyed.columns, values if has_classes else None)
     names = tuple(map(str, values)) if has_classes else (column,)
     examples = PointExamples(path.resolve().name, names, clouds, digest(surveyed.sums), list(surveyed.sums))
-    return Segmented(examples, surveyed.columns, surveyed.skipped, has_classes)
+    kept = [entries[index] for index in surveyed.readable]
+    parts = [part for _, _, part in kept]
+    return Segmented(
+        examples,
+        surveyed.columns,
+        surveyed.skipped,
+        has_classes,
+        [file for file, _, _ in kept],
+        parts if any(parts) else [],
+    )
+
+
+def _listed(path: Path) -> list[tuple[Path, str, str]]:
+    """Return the files of a folder and of the folders in it, sorted, with their names and parts."""
+    if not path.is_dir():
+        raise DataError(f"{path} must be a folder of clouds whose points have targets: it is not a folder.")
+    files = [
+        file
+        for file in sorted(walk(path))
+        if file.is_file()
+        and file.suffix.lower() in ENDINGS
+        and not any(hidden(Path(part)) for part in file.relative_to(path).parts)
+    ]
+    if not files:
+        raise DataError(f"{path} must hold clouds, files that end in {', '.join(ENDINGS)}: found none.")
+    folders = {} if any(file.parent == path for file in files) else part_folders(path)
+    return [(file, path_text(name := file.relative_to(path)), folders.get(path / name.parts[0], "")) for file in files]

@@ -1,4 +1,4 @@
-"""Splits of any data into training, validation and test sets: at random, stratified, by scaffold or by group."""
+"""Splits of any data into training, validation and test sets: at random, stratified, by scaffold, group or time."""
 
 from __future__ import annotations
 
@@ -16,6 +16,9 @@ FRACTIONS = (0.8, 0.1, 0.1)
 """Default fractions of the training, validation and test sets."""
 
 EMPTY = np.zeros(0, np.int64)
+
+PARTS = {"train": "train", "test": "test"} | dict.fromkeys(("validation", "val", "valid"), "validation")
+"""The part of a split that a word in a file, or the name of a folder, stands for."""
 
 
 class Split(NamedTuple):
@@ -60,6 +63,26 @@ def stratified_folds(
     return tuple(Split(train, EMPTY, test) for train, test in folds)
 
 
+def stratified_share(ys: Int[Array, " examples"], share: float, seed: int) -> Int[Array, " chosen"]:
+    """Draw a share of some examples, rounded, with the same distribution of classes as far as whole numbers allow.
+
+    Sorted by class and shuffled within each, the examples are numbered from 0, and $i$ is drawn if the rounded
+    $i s$ and $(i + 1) s$ differ, for the share $s$: each class has its share, rounded up or down.
+    """
+    order = np.random.default_rng(seed).permutation(len(ys))
+    order = order[np.argsort(ys[order], kind="stable")]
+    counts = np.floor(np.round(np.arange(len(ys) + 1) * share, 9) + 0.5)
+    return np.sort(order[np.diff(counts) > 0])
+
+
+def latest(times: Float[Array, " examples"], share: float) -> Int[Array, " chosen"]:
+    """Return the latest examples, a share of all, rounded; those of the same time stay together and are all chosen."""
+    count = int(np.floor(round(len(times) * share, 9) + 0.5))
+    if not count:
+        return EMPTY
+    return np.flatnonzero(times >= np.sort(times)[-count])
+
+
 def group_folds(groups: Sequence[Hashable], k: int) -> tuple[Int[Array, " test"], ...]:
     """Return the test sets of `k` folds of similar size that keep each group together, such as a scaffold or batch.
 
@@ -72,6 +95,25 @@ def group_folds(groups: Sequence[Hashable], k: int) -> tuple[Int[Array, " test"]
     if not 2 <= k <= len(numbers):
         raise DataError(f"folds need at least 2 groups and one group per fold: got {len(numbers)} for {k} folds.")
     return tuple(test for _, test in GroupKFold(k).split(indices, groups=indices))
+
+
+def group_split(groups: Sequence[Hashable], fractions: Sequence[float], seed: int | None = None) -> Split:
+    """Split examples such that no two sets share a group; see `scaffold_split`, which does so for scaffolds."""
+    ends = np.round(np.cumsum(_check_fractions(fractions)) * len(groups), 6)  # 0.7 + 0.1 is less than 0.8
+    members: dict[Hashable, list[int]] = {}
+    for index, group in enumerate(groups):
+        members.setdefault(group, []).append(index)
+    train: list[int] = []
+    validation: list[int] = []
+    test: list[int] = []
+    for some in _ordered(list(members.values()), np.array(fractions) * len(groups), seed):
+        if len(train) + len(some) <= ends[0]:
+            train.extend(some)
+        elif len(train) + len(validation) + len(some) <= ends[1]:
+            validation.extend(some)
+        else:
+            test.extend(some)
+    return Split(*(np.sort(np.array(part, np.int64)) for part in (train, validation, test)))
 
 
 # Molecules
@@ -106,21 +148,7 @@ def scaffold_split(smiles: Sequence[str], fractions: Sequence[float] = FRACTIONS
             test set gets the rare scaffolds. A random seed shuffles them, and those larger than half of the
             validation set or of the test set come first: frequent and rare scaffolds are in all sets.
     """
-    ends = np.round(np.cumsum(_check_fractions(fractions)) * len(smiles), 6)  # 0.7 + 0.1 is less than 0.8
-    groups: dict[str, list[int]] = {}
-    for index, scaffold in enumerate(scaffolds(smiles)):
-        groups.setdefault(scaffold, []).append(index)
-    train: list[int] = []
-    validation: list[int] = []
-    test: list[int] = []
-    for group in _ordered(list(groups.values()), np.array(fractions) * len(smiles), seed):
-        if len(train) + len(group) <= ends[0]:
-            train.extend(group)
-        elif len(train) + len(validation) + len(group) <= ends[1]:
-            validation.extend(group)
-        else:
-            test.extend(group)
-    return Split(*(np.sort(np.array(part, np.int64)) for part in (train, validation, test)))
+    return group_split(scaffolds(smiles), fractions, seed)
 
 
 def _ordered(groups: list[list[int]], sizes: Float[Array, "3"], seed: int | None) -> list[list[int]]:

@@ -144,7 +144,7 @@ class Run:
         position, history = saved.position, read_history(about["history"])
         if any(self.training.task.training_metric not in epoch for epoch in history):
             raise ValueError(f"every epoch of its history must have the {self.training.task.training_metric}.")
-        held = _completed(about["settings"])
+        held = {"split": self.settings.get("split"), **_completed(about["settings"])}  # which former runs did not keep
         differs = _difference(*map(_apart_from_schedule, (held, self.settings)))
         if differs or (before := _schedule(held)) is None:
             raise CheckpointError(
@@ -267,6 +267,7 @@ def train(
     ready: Callable[[], object] = lambda: None,
     parts: tuple[LabelledExamples, LabelledExamples] | None = None,
     validation: LabelledExamples | None = None,
+    split: str | None = None,
     device: torch.device | None = None,
 ) -> Trained:
     """Train the network of a recipe on all folds but one; a run that was stopped is resumed.
@@ -286,6 +287,7 @@ def train(
         ready: Called before the first step, when all is prepared.
         parts: Training set and test set instead of those that the recipe names.
         validation: Validation set, which chooses the epoch; none for the last.
+        split: Digest of the split, if the parts were given; a run is resumed on the same one only.
         device: Device of the network; a GPU if there is one by default.
     """
     recipe = with_epochs(recipe, epochs)
@@ -295,7 +297,7 @@ def train(
             model = Model.new(recipe, examples, seed, progress, transient=directory is None)
         model.network.to(device or parallel.device())
         batches = model.batches(examples, seed, (parallel.rank(), parallel.ranks()))
-        made_of = {"recipe": recipe.settings(), "data": examples.digest, "fold": fold, "seed": seed}
+        made_of = {"recipe": recipe.settings(), "data": examples.digest, "fold": fold, "seed": seed, "split": split}
         run = Run(directory, made_of, _training(model, seed))
         run.selection = _selection(model, run.training, validation)
         if directory is not None and not restart:

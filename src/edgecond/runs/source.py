@@ -14,60 +14,71 @@ from edgecond.errors import DataError
 from edgecond.files import reading, write_atomic
 from edgecond.runs.model import kind_for, Model, shown
 from edgecond.runs.recipe import Recipe
-from edgecond.runs.user_data import Dataset, read_split
+from edgecond.runs.user_data import Dataset, load, Loaded
 
 FILE = "data.json"
-_TYPES: dict[str, type | tuple[type, ...]] = {
-    "path": str,
-    "smiles": (str, type(None)),
+_TEXT, _WHOLE = (str, type(None)), (int, type(None))
+_OPTIONS: dict[str, tuple[type, ...]] = {
+    "smiles": _TEXT,
     "target": (list, type(None)),
-    "meshes": bool,
-    "vertices": (str, type(None)),
-    "columns": dict,
-    "up": str,
-    "numbers": bool,
-    "features": list,
+    "meshes": (bool,),
+    "vertices": _TEXT,
+    "columns": (dict,),
+    "up": (str,),
+    "numbers": (bool,),
+    "features": (list,),
     "descriptors": (bool, type(None)),
-    "scaffold": bool,
-    "group": (str, type(None)),
-    "folds": int,
-    "fold": int,
-    "seed": int,
+    "group": _TEXT,
+    "time": _TEXT,
+    "split_column": _TEXT,
 }
+_SPLIT: dict[str, tuple[type, ...]] = {
+    "folds": _WHOLE,
+    "fold": (int,),
+    "seed": (int,),
+    "method": _TEXT,
+    "file": _TEXT,
+    "test": _TEXT,
+    "validation": _TEXT,
+    "share": (float, int),
+}
+_PATHS = ("file", "test", "validation")
+_TYPES = {"path": (str,), **_OPTIONS, **_SPLIT, "final": (bool,), "scaffold": (bool,)}  # the last one in former files
 
 
 @dataclass(frozen=True)
 class Source:
-    """Where user data are, how they are read, and how they are split."""
+    """Where user data are, how they are read, and how they are split.
+
+    Attributes:
+        path: Their path.
+        options: How they are read.
+        split: How they are split.
+        final: Whether a model is trained on all of them.
+    """
 
     path: Path
     options: ReadOptions = field(default_factory=ReadOptions)
     split: Split = field(default_factory=Split)
+    final: bool = False
+
+    def load_data(self) -> Loaded:
+        """Read the data."""
+        return load(self.path, self.options, self.split)
 
     def read(self, *, epochs: int | None = None, settings: Mapping[str, Any] | None = None) -> Dataset:
-        """Read the data; see `edgecond.runs.user_data.read`."""
-        return read_split(self.path, self.options, self.split, epochs=epochs, settings=settings)
+        """Read the data and split them; see `edgecond.runs.user_data.read`."""
+        return self.load_data().split(self.split, epochs=epochs, settings=settings)
 
     def save(self, run: Path) -> None:
         """Write the file into the directory of a run."""
-        options, split = self.options, self.split
-        content = {
-            "path": str(self.path.resolve()),
-            "smiles": options.smiles,
-            "target": list(options.target) or None,
-            "meshes": options.meshes,
-            "vertices": options.vertices,
-            "columns": dict(options.columns),
-            "up": options.up,
-            "numbers": options.numbers,
-            "features": list(options.features),
-            "descriptors": options.descriptors,
-            "scaffold": split.scaffold,
-            "group": options.group,
-            "folds": split.folds,
-            "fold": split.fold,
-            "seed": split.seed,
-        }
+        content: dict[str, Any] = {"path": str(self.path.resolve()), "final": self.final}
+        content |= {name: getattr(self.options, name) for name in _OPTIONS}
+        content |= {"target": list(self.options.target) or None, "columns": dict(self.options.columns)}
+        content["features"] = list(self.options.features)
+        for name in _SPLIT:
+            value = getattr(self.split, name)
+            content[name] = str(value.resolve()) if isinstance(value, Path) else value
         write_atomic(run / FILE, json.dumps(content).encode())
 
     @staticmethod
@@ -86,20 +97,19 @@ class Source:
             )
         for name, value in content.items():
             texts = value if isinstance(value, list) else list(value.values()) if isinstance(value, dict) else []
-            truth = isinstance(value, bool) and _TYPES[name] is int  # Python takes a truth value for a number
-            hollow = name == "path" and "\0" in str(value)  # no path has a zero byte
+            truth = isinstance(value, bool) and bool not in _TYPES[name]  # Python takes a truth value for a number
+            hollow = name in ("path", *_PATHS) and "\0" in str(value)  # no path has a zero byte
             if not isinstance(value, _TYPES[name]) or truth or hollow or not all(isinstance(t, str) for t in texts):
                 raise DataError(f"{file} must have {name} as `edgecond train` wrote it: got {str(value)[:60]}.")
         if not 0 <= content.get("seed", 0) <= MAX_SEED:
             raise DataError(f"{file} must have a seed from 0 to {MAX_SEED}: got {str(content['seed'])[:60]}.")
-        split = {name: content[name] for name in ("folds", "fold", "seed", "scaffold") if name in content}
-        options = {
-            name: content[name]
-            for name in ("smiles", "meshes", "vertices", "group", "columns", "up", "numbers", "descriptors")
-            if name in content
-        }
-        target, features = (tuple(content.get(name) or ()) for name in ("target", "features"))
-        return Source(Path(content["path"]), ReadOptions(target=target, features=features, **options), Split(**split))
+        split = {name: content[name] for name in _SPLIT if name in content}
+        split |= {name: Path(split[name]) for name in _PATHS if split.get(name) is not None}
+        if content.get("scaffold"):  # a scaffold split had the folds of a random one, and did not use them
+            split |= {"method": "scaffold", "folds": None, "fold": 0}
+        options = {name: content[name] for name in _OPTIONS if name in content}
+        options |= {name: tuple(content.get(name) or ()) for name in ("target", "features")}
+        return Source(Path(content["path"]), ReadOptions(**options), Split(**split), content.get("final", False))
 
 
 def read_test_set(run: Path, model: Model, *, moved: Path | None = None, fold: int | None = None) -> LabelledExamples:
@@ -112,6 +122,11 @@ def read_test_set(run: Path, model: Model, *, moved: Path | None = None, fold: i
         fold: Another fold to test on.
     """
     source = Source.load(run)
+    if source.final:
+        raise DataError(
+            f"{run} must be a run with a test set: it was trained on all of its data. Its metrics are those of "
+            f"{run.resolve().parent}."
+        )
     path = Path(moved or source.path)
     if not path.exists():
         raise DataError(

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from edgecond.data.kinds import check_options, Kind, kind_of_path, LabelledExamples, ReadOptions, Split, UserData
+from edgecond.data.kinds import (
+    check_options,
+    Kind,
+    kind_of_path,
+    LabelledExamples,
+    METHODS,
+    ReadOptions,
+    Split,
+    UserData,
+)
 from edgecond.errors import DataError, RecipeError
+from edgecond.files import digest, sha256
 from edgecond.nn import tasks
 from edgecond.nn.tasks import Task
 from edgecond.runs.recipe import find, Recipe, with_epochs, with_settings
@@ -23,16 +33,77 @@ class Dataset:
         train: The training set.
         test: The test set.
         notes: What was found and what was chosen, in sentences.
+        validation: The validation set, if one was asked for.
+        everything: All examples.
+        places: Where each test example is from.
+        split_digest: Digest of the split.
     """
 
     recipe: Recipe
     train: LabelledExamples
     test: LabelledExamples
     notes: tuple[str, ...]
+    validation: LabelledExamples | None
+    everything: LabelledExamples
+    places: list[dict[str, Any]]
+    split_digest: str
+
+
+@dataclass(frozen=True, eq=False)
+class Loaded:
+    """User data that were read and are not split yet.
+
+    Attributes:
+        path: Where they are.
+        kind: Their kind.
+        data: The examples.
+        task: The task that fits the targets.
+    """
+
+    path: Path
+    kind: Kind
+    data: UserData
+    task: type[Task]
+
+    def split(self, split: Split, *, epochs: int | None = None, settings: Mapping[str, Any] | None = None) -> Dataset:
+        """Split the data and derive a recipe; see `read`."""
+        if "options" in (settings or {}):
+            raise RecipeError("options follow from the data and cannot be set. Leave them out.")
+        data, kind, every = self.data, self.kind, self.data.examples
+        parts, split_notes = kind.split(data, split, self.task.strata(every.ys.numpy()))
+        if not len(parts.train) or not len(parts.test):
+            raise DataError(
+                f"{self.path} must be split into a training set and a test set: got {len(parts.train)} and "
+                f"{len(parts.test)} examples. Choose another split."
+            )
+        recipe = recipe_for(kind, self.task, data)
+        notes = [*data.notes, kind.settings_note(recipe.dotted()), f"task: {self.task.name}", *split_notes]
+        recipe = with_settings(with_epochs(recipe, epochs), settings or {})
+        sizes = {name: len(part) for name, part in zip(("training", "validation", "test"), parts, strict=True)}
+        if not sizes["validation"]:
+            if split.share:
+                raise DataError(
+                    f"{self.path} must have an example for the validation set: a share of {split.share:g} of "
+                    f"{sizes['training']} training examples has none. Ask for a larger share."
+                )
+            del sizes["validation"]
+        notes += [", ".join(f"{size} {name} examples" for name, size in sizes.items()), *training_notes(recipe)]
+        train, validation, test = (every.take(part.tolist()) for part in parts)
+        places = [data.places[index] for index in parts.test.tolist()]
+        kept = tuple(note for note in notes if note)
+        split_digest = digest({str(number): sha256(part.astype("<i8").tobytes()) for number, part in enumerate(parts)})
+        return Dataset(recipe, train, test, kept, validation if len(validation) else None, every, places, split_digest)
 
 
 def read(
-    path: str | Path, *, epochs: int | None = None, settings: Mapping[str, Any] | None = None, **options: Any
+    path: str | Path,
+    *,
+    epochs: int | None = None,
+    settings: Mapping[str, Any] | None = None,
+    split: str | Path | None = None,
+    validation: str | Path | float | None = None,
+    scaffold: bool = False,
+    **options: Any,
 ) -> Dataset:
     """Read user data, split them, and derive a recipe.
 
@@ -41,44 +112,58 @@ def read(
             files; or a .safetensors file with the tensors of a PyG batch.
         epochs: Number of epochs instead of the one that fits the data.
         settings: Other settings by their dotted names, instead of those that fit the data.
+        split: How to split the data, one of `METHODS`, or a CSV file with the part of each example.
+        validation: Data to validate on, or the share of the training set to take for it.
+        scaffold: Whether to split by scaffold; short for `split="scaffold"`.
         options: How to read and split the data: the fields of `ReadOptions` and of `Split`.
     """
-    split = {name: options.pop(name) for name in [field.name for field in fields(Split)] if name in options}
-    return read_split(Path(path), ReadOptions(**options), Split(**split), epochs=epochs, settings=settings)
+    chosen = {name: options.pop(name) for name in [field.name for field in fields(Split)] if name in options}
+    if "test" in chosen and chosen["test"] is not None:
+        chosen["test"] = Path(chosen["test"])
+    how = split_of("scaffold" if scaffold and split is None else split, validation, **chosen)
+    return load(Path(path), ReadOptions(**options), how).split(how, epochs=epochs, settings=settings)
 
 
-def read_split(
-    path: Path,
-    options: ReadOptions,
-    split: Split,
-    *,
-    epochs: int | None = None,
-    settings: Mapping[str, Any] | None = None,
-) -> Dataset:
-    """Read user data by given options and split; see `read`."""
-    if "options" in (settings or {}):
-        raise RecipeError("options follow from the data and cannot be set. Leave them out.")
+def split_of(split: str | Path | None, validation: str | Path | float | None, **fields: Any) -> Split:
+    """Return the split that options ask for.
+
+    Args:
+        split: One of `METHODS`, or a CSV file with the part of each example.
+        validation: A path, or a share between 0 and 1 as a number or a text.
+        fields: Other fields of `Split`.
+    """
+    chosen = Split(**fields)
+    if split is not None and str(split) not in METHODS and (isinstance(split, Path) or Path(split).exists()):
+        chosen = replace(chosen, file=Path(split))
+    elif split is not None:
+        chosen = replace(chosen, method=str(split))
+    if validation is None:
+        return chosen
+    try:
+        share = float(validation)  # type: ignore[arg-type]  # a path is no number
+    except (TypeError, ValueError):
+        return replace(chosen, validation=Path(str(validation)))
+    if not 0 < share < 1:
+        raise DataError(
+            f"a validation set must be a file or a share of the training set between 0 and 1, as 0.1: got {validation}."
+        )
+    return replace(chosen, share=share)
+
+
+def load(path: Path, options: ReadOptions, split: Split) -> Loaded:
+    """Read user data, and the data of the same kind that a split names beside them."""
     kind = kind_of_path(path, options)
     check_options(kind, path, options)
-    data = kind.read(path, options)
+    for part, other in split.files.items():
+        if (found := kind_of_path(other, options)) != kind:
+            raise DataError(f"--{part} must be {kind.name}, as {path} is: {other} holds {found.name}.")
+    data = kind.read(path, options, split.files)
     task = _task(data, path)
     try:
         task.check_targets(data.examples.ys, data.examples.classes)
     except ValueError as error:
         raise DataError(f"{path} {error}") from error
-    train, test = kind.split(data, split, task.strata(data.examples.ys.numpy()))
-    if not len(train) or not len(test):
-        raise DataError(
-            f"{path} must be split into a training set and a test set: got {len(train)} and {len(test)} examples. "
-            "Choose another split."
-        )
-    recipe = recipe_for(kind, task, data)
-    notes = [*data.notes, kind.settings_note(recipe.dotted()), f"task: {task.name}"]
-    recipe = with_settings(with_epochs(recipe, epochs), settings or {})
-    notes += [f"{len(train)} training examples, {len(test)} test examples", *training_notes(recipe)]
-    return Dataset(
-        recipe, data.examples.take(train.tolist()), data.examples.take(test.tolist()), tuple(filter(None, notes))
-    )
+    return Loaded(path, kind, data, task)
 
 
 def training_notes(recipe: Recipe) -> list[str]:

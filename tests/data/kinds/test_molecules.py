@@ -25,20 +25,21 @@ def read(tmp_path: Path, **options: object):
 
 def test_a_scaffold_split_tests_on_the_rare_scaffold(tmp_path: Path):
     """Nine benzenes and one cyclohexane: the tenth molecule is the test set."""
-    train, test = MOLECULES.split(read(tmp_path), Split(scaffold=True), None)
+    (train, validation, test), notes = MOLECULES.split(read(tmp_path), Split(method="scaffold"), None)
 
     assert (sorted(train.tolist()), test.tolist()) == (list(range(9)), [9])
+    assert (len(validation), notes) == (0, ["split: by scaffold"])
 
 
 def test_a_group_stays_in_one_part(tmp_path: Path):
     data = read(tmp_path, group="series")
 
-    train, test = MOLECULES.split(data, Split(folds=2), None)
+    (train, _, test), _ = MOLECULES.split(data, Split(folds=2), None)
 
-    groups = np.array(data.groups)
+    groups = np.array(data.columns["group"])
     assert not set(groups[train]) & set(groups[test])
     with pytest.raises(DataError, match="by scaffold or by group: got both"):
-        MOLECULES.split(data, Split(scaffold=True), None)
+        MOLECULES.split(data, Split(method="scaffold"), None)
 
 
 def test_an_example_is_described_by_its_smiles(tmp_path: Path):

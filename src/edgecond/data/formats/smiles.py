@@ -16,7 +16,7 @@ or counterclockwise, depend on the order of the atoms in the SMILES.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -54,7 +54,7 @@ class Molecules:
         smiles: SMILES of each molecule, as in the table.
         rows: Row of each molecule in the table, as a spreadsheet shows it: the header is row 1.
         skipped: Rows without a valid molecule, each with the reason.
-        groups: Group of each molecule; empty without a column of groups.
+        columns: The other columns that were asked for, by name, with a field for each molecule.
         features: Columns beside the molecules, and their descriptors; none if none were asked for.
     """
 
@@ -65,7 +65,7 @@ class Molecules:
     smiles: tuple[str, ...]
     rows: Int[Array, " n"]
     skipped: list[tuple[int, str]]
-    groups: tuple[str, ...] = ()
+    columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     features: Features | None = None
 
     def __len__(self) -> int:
@@ -86,7 +86,7 @@ def read(
     target: str | Sequence[str] | None = None,
     numbers: bool = False,
     largest: bool = False,
-    group: str | None = None,
+    others: Sequence[str] = (),
     features: Sequence[str] = (),
     descriptors: Sequence[str] = (),
 ) -> Molecules:
@@ -98,7 +98,7 @@ def read(
         target: Columns to predict; `()` for a table of new molecules.
         numbers: Whether all targets are numbers, even if they are few and whole; see `interpret`.
         largest: Keep only the largest component of a molecule, without salts and solvents.
-        group: Column with the group of each molecule, such as a laboratory or a batch.
+        others: Names of other columns to keep, such as a laboratory, a date or a part of a split.
         features: Columns of numbers or texts that are known of each molecule beside its structure.
         descriptors: Names of the descriptors to compute of each molecule.
     """
@@ -114,7 +114,7 @@ def read(
         )
     names = (target,) if isinstance(target, str) else tuple(dict.fromkeys(target))  # each once
     columns = [table.column(name) for name in names]
-    grouping = table.column(group) if group else None
+    other_fields = {name: table.column(name) for name in others}
     beside = {name: table.column(name) for name in features}
     if known := [name for name in beside if name in (*names, column)]:
         what = "the molecules" if known[0] == column else "a target"
@@ -155,7 +155,7 @@ def read(
         tuple(texts[index] for index in kept),
         rows,
         skipped,
-        tuple(grouping[index] for index in kept) if grouping else (),
+        {name: tuple(fields[index] for index in kept) for name, fields in other_fields.items()},
         Features(interpreted, descriptors_of(graphs, descriptors)) if features or descriptors else None,
     )
 

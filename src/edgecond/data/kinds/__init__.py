@@ -16,18 +16,19 @@ from edgecond.data.kinds.base import (
     ReadOptions,
     RowReader,
     Rows,
-    Split,
     UserData,
 )
 from edgecond.data.kinds.clouds import Clouds
 from edgecond.data.kinds.graphs import GeneralGraphs
 from edgecond.data.kinds.meshes import Meshes
 from edgecond.data.kinds.molecules import Molecules
+from edgecond.data.kinds.splitting import METHODS, Split
 from edgecond.errors import DataError
 from edgecond.graph import Cloud
 
 __all__ = [
     "KINDS",
+    "METHODS",
     "Batch",
     "Kind",
     "LabelledExamples",
@@ -86,7 +87,8 @@ def check_options(kind: Kind, path: Path, options: ReadOptions) -> None:
     for name in options.given():
         if name not in kind.options:
             others = " and ".join(other.name for other in KINDS.values() if name in other.options)
-            raise DataError(f"--{name} is an option for {others}: {path} holds {kind.name}. Leave it out.")
+            option = name.replace("_", "-")
+            raise DataError(f"--{option} is an option for {others}: {path} holds {kind.name}. Leave it out.")
 
 
 def listed(X: Any) -> Rows:

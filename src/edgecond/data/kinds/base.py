@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
-from jaxtyping import Int
 from numpy.typing import NDArray
 from torch import Tensor
 
 from edgecond.data.kinds.pictures import Description, FilterLabels, LevelsPicture
+from edgecond.data.kinds.splitting import listed_parts, Random, Split, split_by, unlisted_note
 from edgecond.data.preparation import no_progress, Preparation, Progress, SampleSettings
-from edgecond.data.splits import stratified_folds
+from edgecond.data.splits import Split as Parts
 from edgecond.errors import DataError
 
 Rows = list[Any]
@@ -27,6 +27,7 @@ Total = Callable[[int], None]
 """Called with the number of all examples, where it is known in advance."""
 
 
+NONE: Mapping[str, Path] = {}
 MOST_VIEWS = 1000
 """Largest number of views of an example: more differ too little, and a file may ask for as many as it likes."""
 
@@ -64,6 +65,8 @@ class ReadOptions:
         smiles: Column of the SMILES in a table.
         target: Columns to predict.
         group: Column of a table whose equal values stay in one part of a split.
+        time: Column of a table whose latest values are tested.
+        split_column: Column of a table with the part of each row: train, validation or test.
         vertices: Column of the targets of points or vertices, if those are to be predicted.
         numbers: Whether targets are numbers to predict, even if they are few and whole.
         meshes: Whether meshes are graphs along their edges, instead of clouds of sampled points.
@@ -84,40 +87,13 @@ class ReadOptions:
     numbers: bool = False
     features: tuple[str, ...] = ()
     descriptors: bool | None = None
+    time: str | None = None
+    split_column: str | None = None
 
     def given(self) -> list[str]:
         """Return the names of the options that differ from their defaults."""
         default = ReadOptions()
         return [item.name for item in fields(self) if getattr(self, item.name) != getattr(default, item.name)]
-
-
-@dataclass(frozen=True)
-class Split:
-    """How examples are split into a training set and a test set.
-
-    Attributes:
-        folds: Number of parts; classes are spread evenly over them.
-        fold: The part to test on.
-        seed: Random seed of the split.
-        scaffold: Test on molecules with rare scaffolds, a tenth of all, instead of a fold.
-    """
-
-    folds: int = 5
-    fold: int = 0
-    seed: int = 0
-    scaffold: bool = False
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.fold < self.folds:
-            raise DataError(f"folds are numbered from 0 to {self.folds - 1}: got {self.fold}.")
-
-    def stratified(
-        self, count: int, strata: NDArray[np.int64] | None, classes: Sequence[str]
-    ) -> tuple[Int[np.ndarray, " train"], Int[np.ndarray, " test"]]:
-        """Return the numbers of the training examples and of the test examples, with classes spread evenly."""
-        ys = np.zeros(count, np.int64) if strata is None else strata
-        chosen = stratified_folds(ys, self.folds, self.seed, () if strata is None else classes)[self.fold]
-        return chosen.train, chosen.test
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,7 +108,11 @@ class UserData:
         dataset: Name of this form of user data in recipes.
         options: Options that recipes and model files keep, to read other files alike.
         notes: What was found, in sentences.
-        groups: Group of each example, where a column of groups was asked for.
+        parts: Part of each example, "train", "validation" or "test", or "" where it is not given; empty if none is.
+        folders: The same by folders named after them, which another split may replace.
+        columns: What examples can be split by, the "group" or the "time" of each, where a column of it was asked for.
+        places: Where each example is from: the columns `Kind.place`.
+        names: What `Kind.listed_by` names each example by, for files that list them.
     """
 
     name: str
@@ -142,7 +122,11 @@ class UserData:
     dataset: str
     options: dict[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    groups: Sequence[str] = ()
+    parts: Sequence[str] = ()
+    folders: Sequence[str] = ()
+    columns: Mapping[str, Any] = field(default_factory=dict)
+    places: Sequence[dict[str, Any]] = ()
+    names: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -201,6 +185,8 @@ class Kind(ABC):
         base: The row of the paper whose settings are the start for user data of this kind.
         options: Names of the `ReadOptions` that this kind takes.
         place: Names of the columns that say where an example is from.
+        listed_by: The column of a file of parts that names an example.
+        methods: Names of the methods to split this kind of data by.
         precomputes: Whether pyramids are computed before training, for all folds.
         averages_views: Whether the metrics of one view are means over all views, instead of those of the first.
         writes_points: Whether predictions for points can be written as a PLY file.
@@ -211,6 +197,8 @@ class Kind(ABC):
     base: ClassVar[str]
     options: ClassVar[frozenset[str]]
     place: ClassVar[tuple[str, ...]]
+    listed_by: ClassVar[str]
+    methods: ClassVar[frozenset[str]] = frozenset({Random.name})
     precomputes: ClassVar[bool] = False
     averages_views: ClassVar[bool] = True
     writes_points: ClassVar[bool] = False
@@ -229,16 +217,62 @@ class Kind(ABC):
         """Return whether a path is data of this kind, by its name and its options."""
 
     @abstractmethod
-    def read(self, path: Path, options: ReadOptions) -> UserData:
-        """Read all examples of a path."""
+    def read(self, path: Path, options: ReadOptions, others: Mapping[str, Path] = NONE) -> UserData:
+        """Read all examples of a path.
 
-    def split(
-        self, data: UserData, split: Split, strata: NDArray[np.int64] | None
-    ) -> tuple[Int[np.ndarray, " train"], Int[np.ndarray, " test"]]:
-        """Return the numbers of the training examples and of the test examples."""
-        if split.scaffold:
-            raise DataError(f"a scaffold is that of a molecule: {data.name} holds {self.name}. Leave --scaffold out.")
-        return split.stratified(len(data.examples), strata, data.examples.classes)
+        Args:
+            path: The data.
+            options: How to read them.
+            others: More data of this kind, by the part that they are, "validation" or "test"; with a test set, all
+                examples of the path are for training.
+        """
+
+    def split(self, data: UserData, split: Split, strata: NDArray[np.int64] | None) -> tuple[Parts, list[str]]:
+        """Return the numbers of the training, validation and test examples, and what there is to note.
+
+        Args:
+            data: The data.
+            split: How to split them.
+            strata: Class of each example, to be spread evenly; none if there are no classes.
+        """
+        count, notes, parts = len(data.examples), list[str](), data.parts
+        method = self._method(data, split)
+        if split.file is not None and parts:
+            raise DataError(
+                f"{data.name} has its parts in another way: {split.file} cannot choose them too. Leave one out."
+            )
+        if split.file is not None:
+            parts, extra = listed_parts(split.file, self.listed_by, data.names)
+            notes = [f"split: by {split.file}", *unlisted_note(split.file, extra)]
+        elif data.folders and method is None and split.folds is None and not split.fold:
+            parts, notes = data.folders, ["split: by the folders train and test"]
+        elif method not in (None, Random.name):
+            notes = [f"split: by {method}"]
+
+        def values(name: str) -> Any:
+            if name == Random.name:
+                return np.zeros(count, np.int64) if strata is None else strata
+            return data.columns[name] if name in data.columns else self.scaffolds(data)
+
+        classes = () if strata is None else data.examples.classes
+        return split_by(replace(split, method=method), parts or [""] * count, values, classes), notes
+
+    def _method(self, data: UserData, split: Split) -> str | None:
+        """The method that a split asks for, by its name or by a column."""
+        if split.method is not None and split.method not in self.methods:
+            raise DataError(f"--split {split.method} is for molecules: {data.name} holds {self.name}. Leave it out.")
+        by = [*([split.method] if split.method else []), *(name for name in data.columns if name != split.method)]
+        if len(by) > 1:
+            raise DataError(f"{self.name} are split by {by[0]} or by {by[1]}: got both. Leave one out.")
+        if split.method in ("group", "time") and split.method not in data.columns:
+            raise DataError(
+                f"--split {split.method} needs a column of the table to split by. Name it with --{split.method}."
+            )
+        return by[0] if by else None
+
+    def scaffolds(self, data: UserData) -> Sequence[str]:
+        """Return the scaffold of each example."""
+        raise NotImplementedError
 
     @abstractmethod
     def settings(self, examples: Any, base: Mapping[str, Any], dataset: str, per_vertex: bool) -> dict[str, Any]:

@@ -16,9 +16,10 @@ from torch import Tensor
 from edgecond.data import datasets, folder, segmented
 from edgecond.data.examples import Examples, PointExamples
 from edgecond.data.formats import ENDINGS, Points, read_points
-from edgecond.data.kinds.base import Batch, Kind, Learned, ReadOptions, Report, Rows, Split, Total, UserData
+from edgecond.data.kinds.base import Batch, Kind, Learned, NONE, Parts, ReadOptions, Report, Rows, Total, UserData
 from edgecond.data.kinds.networks import adapted
 from edgecond.data.kinds.pictures import Description, FilterLabels, LevelsPicture, OffsetLabels
+from edgecond.data.kinds.splitting import FOLDS, Split
 from edgecond.data.kinds.wording import class_counts, data_name, number_range, skipped
 from edgecond.data.points import Columns, labelled, points_of, read_cloud, to_cloud
 from edgecond.data.preparation import CloudPreparation, no_progress, Progress, SampleSettings
@@ -43,6 +44,7 @@ class Clouds(Kind):
     base: ClassVar[str] = "plus/modelnet10"
     options: ClassVar[frozenset[str]] = frozenset({"vertices", "numbers", "columns", "up"})
     place: ClassVar[tuple[str, ...]] = ("file",)
+    listed_by: ClassVar[str] = "file"
     writes_points: ClassVar[bool] = True
     from_meshes: ClassVar[bool] = False
 
@@ -51,10 +53,11 @@ class Clouds(Kind):
     def holds(self, path: Path, options: ReadOptions) -> bool:
         return path.is_dir()
 
-    def read(self, path: Path, options: ReadOptions) -> UserData:
+    def read(self, path: Path, options: ReadOptions, others: Mapping[str, Path] = NONE) -> UserData:
         if options.vertices is not None:
-            return self._read_points(path, options.vertices, options)
-        contents = folder.read(path, meshes=self.from_meshes, columns=options.columns or None, up=options.up)
+            return self._read_points(path, options.vertices, options, others)
+        columns = options.columns or None
+        contents = folder.read(path, meshes=self.from_meshes, columns=columns, up=options.up, others=others)
         examples = contents.examples
         number = len(examples.classes)
         notes = (
@@ -63,12 +66,13 @@ class Clouds(Kind):
             *skipped([sentence for _, sentence in contents.skipped]),
         )
         kept = _kept(contents.columns, options)
-        return UserData(data_name(path), examples, (examples.classes,), False, DATASET, kept, notes)
+        split = _split_by_folder(contents, others)
+        return UserData(data_name(path), examples, (examples.classes,), False, DATASET, kept, notes, **split)
 
-    def _read_points(self, path: Path, column: str, options: ReadOptions) -> UserData:
+    def _read_points(self, path: Path, column: str, options: ReadOptions, others: Mapping[str, Path]) -> UserData:
         """Read clouds whose points have targets."""
         columns = options.columns or None
-        contents = segmented.read(path, column, numbers=options.numbers, columns=columns, up=options.up)
+        contents = segmented.read(path, column, numbers=options.numbers, columns=columns, up=options.up, others=others)
         examples = contents.examples
         number = len(examples.classes)
         summary = f"in {number} classes: {class_counts(examples)}" if contents.has_classes else number_range(examples)
@@ -79,14 +83,14 @@ class Clouds(Kind):
         )
         kept = _kept(contents.columns, options)
         targets = (examples.classes if contents.has_classes else (),)
-        return UserData(data_name(path), examples, targets, True, DATASET, kept, notes)
+        split = _split_by_folder(contents, others)
+        return UserData(data_name(path), examples, targets, True, DATASET, kept, notes, **split)
 
-    def split(
-        self, data: UserData, split: Split, strata: NDArray[np.int64] | None
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        if data.per_vertex and len(data.examples) < split.folds:
+    def split(self, data: UserData, split: Split, strata: NDArray[np.int64] | None) -> tuple[Parts, list[str]]:
+        folds, given = split.folds or FOLDS, data.parts or data.folders or split.file
+        if data.per_vertex and not given and len(data.examples) < folds:
             raise DataError(
-                f"{data.name} must hold at least {split.folds} clouds that can be read, one for each fold: it holds "
+                f"{data.name} must hold at least {folds} clouds that can be read, one for each fold: it holds "
                 f"{len(data.examples)}. Ask for fewer folds, or cut the clouds."
             )
         return super().split(data, split, strata)
@@ -258,6 +262,16 @@ class CloudReader:
 def layout_of(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return how the columns of files are named and which axis points up, from the options that a model keeps."""
     return {"columns": options.get("column_names"), "up": options.get("up", "z")}
+
+
+def _split_by_folder(contents: folder.Folder | segmented.Segmented, others: Mapping[str, Path]) -> dict[str, Any]:
+    """What user data have of a folder: the places and names of its files, and their parts."""
+    places = [{"file": file} for file in contents.files]
+    return {
+        "places": places,
+        "names": list(contents.examples.names),
+        "parts" if others else "folders": contents.parts,
+    }
 
 
 def _kept(columns: Sequence[str], options: ReadOptions) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from edgecond.data.kinds.base import (
     Batch,
     Kind,
     Learned,
+    NONE,
     ReadOptions,
     Report,
     RowReader,
@@ -28,9 +29,11 @@ from edgecond.data.kinds.base import (
     Total,
     UserData,
 )
+from edgecond.data.kinds.joining import joined_batches, joined_graphs, renumbered
 from edgecond.data.kinds.networks import adapted
 from edgecond.data.kinds.pictures import CommonLabels, Description, FilterLabels, GraphPicture, LevelsPicture
-from edgecond.data.kinds.wording import class_counts, data_name, number_range
+from edgecond.data.kinds.splitting import given_parts
+from edgecond.data.kinds.wording import class_counts, data_name, number_range, skipped
 from edgecond.data.preparation import GraphPreparation, no_progress, Progress, SampleSettings
 from edgecond.errors import DataError
 
@@ -49,6 +52,7 @@ class GeneralGraphs(Kind):
     base: ClassVar[str] = "plus/nci1"
     options: ClassVar[frozenset[str]] = frozenset({"vertices"})
     place: ClassVar[tuple[str, ...]] = ("file", "graph")
+    listed_by: ClassVar[str] = "graph"
     precomputes: ClassVar[bool] = True
     averages_views: ClassVar[bool] = False
 
@@ -59,20 +63,43 @@ class GeneralGraphs(Kind):
             return any(path.glob("*_graph_indicator.txt"))
         return path.name.lower().endswith(TENSORS) or is_archive(path)
 
-    def read(self, path: Path, options: ReadOptions) -> UserData:
+    def read(self, path: Path, options: ReadOptions, others: Mapping[str, Path] = NONE) -> UserData:
         if path.name.lower().endswith(TENSORS):
-            return self._read_tensors(path, options.vertices)
+            return self._read_tensors(path, options.vertices, others)
         if options.vertices is not None:
             raise DataError(
                 f"{path} must hold targets of vertices for --vertices: TU files have labels of vertices, which are "
                 "known, and no targets. Save the graphs as tensors of a PyG batch."
             )
-        graphs = tu.read(path)
+        first, unread = tu.read(path), list[str]()
+        numbers = [np.arange(len(first))]
+        more = []
+        for other in others.values():
+            graphs, kept, unknown = tu.read(other).relabelled(first)
+            classes = tuple(map(str, first.classes.tolist()))
+            ys = renumbered(
+                graphs.ys.astype(float), tuple(map(str, graphs.classes.tolist())), classes, f"{other}, classes"
+            )
+            more.append(replace(graphs, ys=ys.astype(np.int64)))
+            numbers.append(kept)
+            unread += [f"{other}, graph {number + 1}: {sentence}" for number, sentence in unknown]
+        graphs = joined_graphs(first, *more) if more else first
         examples = GraphExamples(graphs, np.arange(len(graphs)))
-        return UserData(data_name(path), examples, (examples.classes,), False, "tu", notes=(repr(graphs),))
+        notes = (repr(graphs), *skipped(unread))
+        given = given_parts([""] * len(first), dict(zip(others, more, strict=True)))
+        return UserData(
+            data_name(path),
+            examples,
+            (examples.classes,),
+            False,
+            "tu",
+            notes=notes,
+            **_places([path, *others.values()], numbers),
+            parts=given,
+        )
 
-    def _read_tensors(self, path: Path, vertices: str | None) -> UserData:
-        contents = batch.read(path, vertices=vertices)
+    def _read_tensors(self, path: Path, vertices: str | None, others: Mapping[str, Path]) -> UserData:
+        contents, sizes = joined_batches([path, *others.values()], vertices)
         if contents.vertex_ys is not None:
             every, names = np.arange(len(contents.graphs)), contents.vertex_names
             examples = GraphExamples(contents.graphs, every, outcomes=names, vertex_ys=contents.vertex_ys)
@@ -85,7 +112,16 @@ class GeneralGraphs(Kind):
         else:
             raise DataError(f"{path} must hold y, the target of each graph: it holds none.")
         notes = (repr(contents.graphs), f"target: {predicted}")
-        return UserData(data_name(path), examples, targets, contents.vertex_ys is not None, "batch", notes=notes)
+        return UserData(
+            data_name(path),
+            examples,
+            targets,
+            contents.vertex_ys is not None,
+            "batch",
+            notes=notes,
+            parts=given_parts([""] * sizes[0], dict(zip(others, map(range, sizes[1:]), strict=True))),
+            **_places([path, *others.values()], list(map(np.arange, sizes))),
+        )
 
     def settings(
         self, examples: GraphExamples, base: Mapping[str, Any], dataset: str, per_vertex: bool
@@ -243,6 +279,16 @@ def examples_of(contents: Any, where: str) -> GraphExamples:
     if np.isnan(ys).any():
         raise DataError(f"{where}, {contents.without_class(int(np.isnan(ys).argmax()))}")
     return labelled(contents.graphs, ys.astype(np.int64), contents.classes[0])
+
+
+def _places(paths: Sequence[Path], numbers: Sequence[NDArray[np.int64]]) -> dict[str, Any]:
+    """Where the graphs of some files are from, and their names: numbers from 1."""
+    places = [
+        {"file": path, "graph": number + 1}
+        for path, some in zip(paths, numbers, strict=True)
+        for number in some.tolist()
+    ]
+    return {"places": places, "names": [str(place["graph"]) for place in places]}
 
 
 def label_name(row: Sequence[float], graphs: Graphs) -> str:

@@ -14,12 +14,14 @@ from edgecond.data.features import Features
 from edgecond.data.formats import smiles
 from edgecond.data.formats.descriptors import descriptor_names, SIZE_AND_POLARITY
 from edgecond.data.graphs import GraphExamples, Graphs
-from edgecond.data.kinds.base import Batch, Learned, ReadOptions, Report, RowReader, Rows, Split, Total, UserData
+from edgecond.data.kinds.base import Batch, Learned, NONE, ReadOptions, Report, RowReader, Rows, Total, UserData
 from edgecond.data.kinds.graphs import batch_of, examples_of, GeneralGraphs, labelled
+from edgecond.data.kinds.joining import joined_features, joined_graphs, joined_targets
 from edgecond.data.kinds.pictures import Description, MoleculePicture
+from edgecond.data.kinds.splitting import given_parts, METHODS, part_of, times_of
 from edgecond.data.kinds.wording import data_name, skipped
 from edgecond.data.preparation import GraphPreparation
-from edgecond.data.splits import group_folds, scaffold_split
+from edgecond.data.splits import scaffolds
 from edgecond.errors import DataError
 
 NETWORK = "C(64)-C(64)-C(64)-GAP-FC(64)-D(0.1)-FC(1)"
@@ -36,33 +38,48 @@ class Molecules(GeneralGraphs):
 
     name: ClassVar[str] = "molecules"
     unit: ClassVar[str] = "atom"
-    options: ClassVar[frozenset[str]] = frozenset({"smiles", "target", "group", "numbers", "features", "descriptors"})
+    options: ClassVar[frozenset[str]] = frozenset(
+        {"smiles", "target", "group", "numbers", "features", "descriptors", "time", "split_column"}
+    )
+    methods: ClassVar[frozenset[str]] = frozenset(METHODS)
+    listed_by: ClassVar[str] = "row"
     place: ClassVar[tuple[str, ...]] = ("file", "row", "smiles")
     standardises: ClassVar[bool] = False  # all attributes are zeros and ones
 
     def holds(self, path: Path, options: ReadOptions) -> bool:
         return path.is_file() and path.name.lower().endswith((".csv", ".tsv", ".gz"))
 
-    def read(self, path: Path, options: ReadOptions) -> UserData:
-        table = smiles.read(
-            path,
-            smiles=options.smiles,
-            target=list(options.target) or None,
-            group=options.group,
-            numbers=options.numbers,
-            features=options.features,
-            descriptors=_descriptors(options.descriptors),
-        )
+    def read(self, path: Path, options: ReadOptions, others: Mapping[str, Path] = NONE) -> UserData:
+        columns = [name for name in (options.group, options.time, options.split_column) if name is not None]
+        paths = [path, *others.values()]
+        tables = [_table(each, options, () if number else columns) for number, each in enumerate(paths)]
+        table = _joined(tables, paths)
         examples = replace(examples_of(table, str(path)), smiles=table.smiles, features=table.features)
-        notes = (
-            f"{len(table)} molecules; {len(table.skipped)} rows skipped",
-            *skipped([f"row {row}: {sentence}" for row, sentence in table.skipped]),
-            f"target: {', '.join(table.target_names)}",
-            *([] if table.features is None else [f"features: {_summary(table.features)}"]),
+        sources = [each for each, some in zip(paths, tables, strict=True) for _ in range(len(some))]
+        rows = zip(sources, table.rows.tolist(), table.smiles, strict=True)
+        unread = [f"row {row}: {sentence}" for row, sentence in tables[0].skipped]
+        for each, some in zip(paths[1:], tables[1:], strict=True):
+            unread += [f"{each}, row {row}: {sentence}" for row, sentence in some.skipped]
+        return UserData(
+            data_name(path),
+            examples,
+            table.classes,
+            False,
+            "smiles",
+            _kept(options),
+            notes=(
+                f"{len(table)} molecules; {len(unread)} rows skipped",
+                *skipped(unread),
+                f"target: {', '.join(table.target_names)}",
+                *([] if table.features is None else [f"features: {_summary(table.features)}"]),
+            ),
+            parts=given_parts(
+                _listed_parts(path, tables[0], options.split_column), dict(zip(others, tables[1:], strict=True))
+            ),
+            columns=_split_columns(path, tables[0], options, len(table)),
+            places=[{"file": each, "row": row, "smiles": text} for each, row, text in rows],
+            names=[str(row) for row in table.rows.tolist()],
         )
-        kept: dict[str, Any] = {"features": list(options.features)} if options.features else {}
-        kept |= {} if options.descriptors is None else {"descriptors": options.descriptors}
-        return UserData(data_name(path), examples, table.classes, False, "smiles", kept, notes, table.groups)
 
     def settings(
         self, examples: GraphExamples, base: Mapping[str, Any], dataset: str, per_vertex: bool
@@ -76,18 +93,8 @@ class Molecules(GeneralGraphs):
             "train.weight_decay": 0.1,
         }
 
-    def split(
-        self, data: UserData, split: Split, strata: NDArray[np.int64] | None
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        if split.scaffold and data.groups:
-            raise DataError("molecules are split by scaffold or by group: got both. Leave one out.")
-        if split.scaffold:
-            train, _, test = scaffold_split(data.examples.smiles, (0.9, 0.0, 0.1))
-            return train, test
-        if data.groups:
-            test = group_folds(data.groups, split.folds)[split.fold]
-            return np.setdiff1d(np.arange(len(data.examples)), test), test
-        return split.stratified(len(data.examples), strata, data.examples.classes)
+    def scaffolds(self, data: UserData) -> Sequence[str]:
+        return scaffolds(data.examples.smiles)
 
     def shards(
         self,
@@ -131,6 +138,59 @@ class Molecules(GeneralGraphs):
             return super().describe(examples, number)
         text = examples.smiles[int(examples.numbers[number])]
         return Description(text, MoleculePicture(text))
+
+
+def _table(path: Path, options: ReadOptions, others: Sequence[str]) -> smiles.Molecules:
+    return smiles.read(
+        path,
+        smiles=options.smiles,
+        target=list(options.target) or None,
+        numbers=options.numbers,
+        others=others,
+        features=options.features,
+        descriptors=_descriptors(options.descriptors),
+    )
+
+
+def _kept(options: ReadOptions) -> dict[str, Any]:
+    """The options that recipes and model files keep, to read other files alike."""
+    kept: dict[str, Any] = {"features": list(options.features)} if options.features else {}
+    return kept | ({} if options.descriptors is None else {"descriptors": options.descriptors})
+
+
+def _joined(tables: Sequence[smiles.Molecules], paths: Sequence[Path]) -> smiles.Molecules:
+    """The molecules of several tables, with the classes of the first."""
+    table = tables[0]
+    for other, path in zip(tables[1:], paths[1:], strict=True):
+        table = replace(
+            table,
+            graphs=joined_graphs(table.graphs, other.graphs),
+            targets=joined_targets(table, other, path),
+            smiles=table.smiles + other.smiles,
+            rows=np.append(table.rows, other.rows),
+            features=joined_features(table.features, other.features, path),
+        )
+    return table
+
+
+def _listed_parts(path: Path, table: smiles.Molecules, column: str | None) -> list[str]:
+    """The part of each row of a table that has a column of parts; "" for each row without one."""
+    if column is None:
+        return [""] * len(table)
+    where, rows = f"{path}, column {column!r}, row", table.rows.tolist()
+    return [part_of(word, f"{where} {row}") for word, row in zip(table.columns[column], rows, strict=True)]
+
+
+def _split_columns(path: Path, table: smiles.Molecules, options: ReadOptions, count: int) -> dict[str, NDArray[Any]]:
+    """The group and the time of each of `count` molecules; those of other tables have neither."""
+    columns, more = dict[str, NDArray[Any]](), count - len(table)
+    if options.group is not None:
+        columns["group"] = np.array([*table.columns[options.group], *[""] * more], object)
+    if options.time is not None:
+        where = f"{path}, column {options.time!r}"
+        times = times_of(table.columns[options.time], table.rows.tolist(), where)
+        columns["time"] = np.append(times, np.full(more, -np.inf))
+    return columns
 
 
 @dataclass(frozen=True)

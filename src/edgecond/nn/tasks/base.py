@@ -164,6 +164,11 @@ class Task(ABC):
             probabilities: Whether the probability of every class is wanted.
         """
 
+    def truth(self, names: Sequence[str], y: Any) -> dict[str, Any]:
+        """Return the known targets of one example, or one vertex, by name; blank where one is unknown."""
+        known = ((name, float(value)) for name, value in zip(names, y, strict=True))
+        return {f"truth({name})": "" if np.isnan(value) else value for name, value in known}
+
     def point_columns(self, names: Sequence[str], outputs: Outputs) -> tuple[dict[str, NDArray[Any]], list[str]]:
         """Return the predictions for points as columns of a file, and comments on them."""
         return dict(zip(names, outputs.T, strict=True)), []

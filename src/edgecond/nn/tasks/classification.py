@@ -112,6 +112,9 @@ class Classification(Task):
         prediction = {"class": names[int(output.argmax())], "probability": max(numbers)}
         return prediction | ({f"p({name})": p for name, p in zip(names, numbers, strict=True)} if probabilities else {})
 
+    def truth(self, names: Sequence[str], y: Any) -> dict[str, Any]:
+        return {"truth": names[int(y)] if y >= 0 else ""}
+
     def point_columns(self, names: Sequence[str], outputs: Outputs) -> tuple[dict[str, NDArray[Any]], list[str]]:
         """Return class and probability of each point; classes are numbered as in the data if those are numbers."""
         numbered = all(name.isdecimal() for name in names)

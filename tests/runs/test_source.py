@@ -26,7 +26,7 @@ def test_a_run_keeps_every_option_that_its_data_were_read_with(tmp_path: Path):
     for source in (
         Source(tmp_path, options, folds),
         Source(tmp_path, split=parts),
-        Source(tmp_path, split=files, final=True),
+        Source(tmp_path, split=files, final=True, leakage=("two test molecules",)),
     ):
         source.save(tmp_path)
 

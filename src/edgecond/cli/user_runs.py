@@ -51,7 +51,7 @@ class UserRuns:
 
         dataset = self.dataset(self.source.split.fold)
         if parallel.rank() == 0 and not is_one_of_many():
-            echo("\n".join(dataset.notes))
+            echo("\n".join([*dataset.notes, *dataset.leakage]))
         fold = self.source.split.fold
         trained = self._train(dataset, fold, self.out, f" fold {fold}" if is_one_of_many() else "")
         if parallel.rank() == 0 and not is_one_of_many():
@@ -73,7 +73,7 @@ class UserRuns:
         assert count is not None
         first = self.dataset(0)
         if parallel.rank() == 0:
-            echo("\n".join(first.notes))
+            echo("\n".join([*first.notes, *(f"fold 0, {note}" for note in first.leakage)]))
         if jobs > 1:
             precompute(first.recipe, first.train)
             changes = {"jobs": None, "final": False}
@@ -136,7 +136,8 @@ class UserRuns:
         )
         if parallel.rank() == 0:
             with users_errors():
-                replace(self.source, split=replace(self.source.split, fold=fold)).save(directory)
+                split = replace(self.source.split, fold=fold)
+                replace(self.source, split=split, leakage=dataset.leakage).save(directory)
         return trained
 
     def _print_validation(self, dataset: Dataset, trained: Trained) -> None:

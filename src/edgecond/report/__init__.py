@@ -15,6 +15,8 @@ from edgecond.report.page import plotly_script, ReportError
 from edgecond.runs.blocks import read_history
 from edgecond.runs.model import Model
 from edgecond.runs.recipe import first_error
+from edgecond.runs.source import FILE as SOURCE
+from edgecond.runs.source import Source
 
 __all__ = ["FILE", "LOG", "ReportError", "write"]
 
@@ -40,8 +42,13 @@ def write(run: Path, out: Path | None = None, test: LabelledExamples | None = No
         _, test = datasets.load(model.recipe.dataset, model.about.get("fold", 0), **model.recipe.options)
     file = out or run / FILE
     with atomic_file(file) as page:
-        page.write(Contents(model, epochs, test).html().encode())
+        page.write(Contents(model, epochs, test, leakage(run)).html().encode())
     return file
+
+
+def leakage(run: Path) -> tuple[str, ...]:
+    """Return what a run on user data has noted about test examples that are in the training set, too."""
+    return Source.load(run).leakage if (run / SOURCE).exists() else ()
 
 
 def history(run: Path) -> list[dict[str, float]]:

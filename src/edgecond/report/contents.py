@@ -28,11 +28,13 @@ class Contents:
         model: Model of the last epoch.
         history: Metrics of each epoch.
         test: The test set.
+        leakage: Sentences about test examples that are in the training set, too.
     """
 
     model: Model
     history: Sequence[Mapping[str, float]]
     test: LabelledExamples
+    leakage: Sequence[str] = ()
 
     @cached_property
     def views(self) -> list[Outputs]:
@@ -58,7 +60,10 @@ class Contents:
         metrics = self.model.metrics(self.views, self.test.ys.numpy())
         extra = datasets.extra_metrics(self.model.recipe.dataset)
         finding = self.model.task.headline(metrics, self.history[-1], len(self.views), extra)
-        return section(finding.title, f"On {len(self.test):,} test examples.", *map(self._part, finding.parts))
+        lead = " ".join(
+            [f"On {len(self.test):,} test examples.", *(f"{note[:1].upper()}{note[1:]}." for note in self.leakage)]
+        )
+        return section(finding.title, lead, *map(self._part, finding.parts))
 
     def _section(self, finding: Finding) -> str:
         gallery = next((part for part in finding.parts if isinstance(part, Gallery)), None)

@@ -43,7 +43,14 @@ _SPLIT: dict[str, tuple[type, ...]] = {
     "share": (float, int),
 }
 _PATHS = ("file", "test", "validation")
-_TYPES = {"path": (str,), **_OPTIONS, **_SPLIT, "final": (bool,), "scaffold": (bool,)}  # the last one in former files
+_TYPES = {
+    "path": (str,),
+    **_OPTIONS,
+    **_SPLIT,
+    "final": (bool,),
+    "leakage": (list,),
+    "scaffold": (bool,),
+}  # the last one in former files
 
 
 @dataclass(frozen=True)
@@ -55,12 +62,14 @@ class Source:
         options: How they are read.
         split: How they are split.
         final: Whether a model is trained on all of them.
+        leakage: Sentences about test examples that are in the training set, too.
     """
 
     path: Path
     options: ReadOptions = field(default_factory=ReadOptions)
     split: Split = field(default_factory=Split)
     final: bool = False
+    leakage: tuple[str, ...] = ()
 
     def load_data(self) -> Loaded:
         """Read the data."""
@@ -72,7 +81,7 @@ class Source:
 
     def save(self, run: Path) -> None:
         """Write the file into the directory of a run."""
-        content: dict[str, Any] = {"path": str(self.path.resolve()), "final": self.final}
+        content: dict[str, Any] = {"path": str(self.path.resolve()), "final": self.final, "leakage": list(self.leakage)}
         content |= {name: getattr(self.options, name) for name in _OPTIONS}
         content |= {"target": list(self.options.target) or None, "columns": dict(self.options.columns)}
         content["features"] = list(self.options.features)
@@ -109,7 +118,8 @@ class Source:
             split |= {"method": "scaffold", "folds": None, "fold": 0}
         options = {name: content[name] for name in _OPTIONS if name in content}
         options |= {name: tuple(content.get(name) or ()) for name in ("target", "features")}
-        return Source(Path(content["path"]), ReadOptions(**options), Split(**split), content.get("final", False))
+        found = tuple(content.get("leakage", ()))
+        return Source(Path(content["path"]), ReadOptions(**options), Split(**split), content.get("final", False), found)
 
 
 def read_test_set(run: Path, model: Model, *, moved: Path | None = None, fold: int | None = None) -> LabelledExamples:

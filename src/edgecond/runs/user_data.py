@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,13 @@ from edgecond.data.kinds import (
     Kind,
     kind_of_path,
     LabelledExamples,
+    leakage,
     METHODS,
     ReadOptions,
     Split,
     UserData,
 )
+from edgecond.data.splits import Split as Parts
 from edgecond.errors import DataError, RecipeError
 from edgecond.files import digest, sha256
 from edgecond.nn import tasks
@@ -34,9 +37,8 @@ class Dataset:
         test: The test set.
         notes: What was found and what was chosen, in sentences.
         validation: The validation set, if one was asked for.
-        everything: All examples.
-        places: Where each test example is from.
-        split_digest: Digest of the split.
+        parts: The numbers of the examples in each part.
+        loaded: The data that were split.
     """
 
     recipe: Recipe
@@ -44,9 +46,29 @@ class Dataset:
     test: LabelledExamples
     notes: tuple[str, ...]
     validation: LabelledExamples | None
-    everything: LabelledExamples
-    places: list[dict[str, Any]]
-    split_digest: str
+    parts: Parts
+    loaded: Loaded
+
+    @property
+    def everything(self) -> LabelledExamples:
+        """All examples."""
+        return self.loaded.data.examples
+
+    @property
+    def places(self) -> list[dict[str, Any]]:
+        """Where each test example is from."""
+        return [self.loaded.data.places[index] for index in self.parts.test.tolist()]
+
+    @property
+    def split_digest(self) -> str:
+        """Digest of the split."""
+        return digest({str(part): sha256(numbers.astype("<i8").tobytes()) for part, numbers in enumerate(self.parts)})
+
+    @cached_property
+    def leakage(self) -> tuple[str, ...]:
+        """Sentences about test and validation examples that are in the training set, too, or nearly so."""
+        kind = self.loaded.kind
+        return tuple(leakage.notes(self.parts, self.loaded.keys, kind.name, kind.equality, self.loaded.fingerprints))
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +86,16 @@ class Loaded:
     kind: Kind
     data: UserData
     task: type[Task]
+
+    @cached_property
+    def keys(self) -> Sequence[Hashable]:
+        """What equal examples have in common."""
+        return self.kind.keys(self.data.examples)
+
+    @cached_property
+    def fingerprints(self) -> Sequence[Any] | None:
+        """What near-duplicates are found by, if they are looked for."""
+        return self.kind.fingerprints(self.data.examples)
 
     def split(self, split: Split, *, epochs: int | None = None, settings: Mapping[str, Any] | None = None) -> Dataset:
         """Split the data and derive a recipe; see `read`."""
@@ -89,10 +121,8 @@ class Loaded:
             del sizes["validation"]
         notes += [", ".join(f"{size} {name} examples" for name, size in sizes.items()), *training_notes(recipe)]
         train, validation, test = (every.take(part.tolist()) for part in parts)
-        places = [data.places[index] for index in parts.test.tolist()]
         kept = tuple(note for note in notes if note)
-        split_digest = digest({str(number): sha256(part.astype("<i8").tobytes()) for number, part in enumerate(parts)})
-        return Dataset(recipe, train, test, kept, validation if len(validation) else None, every, places, split_digest)
+        return Dataset(recipe, train, test, kept, validation if len(validation) else None, parts, self)
 
 
 def read(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, Self
@@ -269,6 +269,17 @@ class Kind(ABC):
                 f"--split {split.method} needs a column of the table to split by. Name it with --{split.method}."
             )
         return by[0] if by else None
+
+    equality: ClassVar[str]
+    """When two examples count as equal."""
+
+    @abstractmethod
+    def keys(self, examples: Any) -> Sequence[Hashable]:
+        """Return what equal examples have in common, for each example: two of them in one split are leakage."""
+
+    def fingerprints(self, examples: Any) -> Sequence[Any] | None:
+        """Return what near-duplicates are found by, if they are looked for."""
+        return None
 
     def scaffolds(self, data: UserData) -> Sequence[str]:
         """Return the scaffold of each example."""

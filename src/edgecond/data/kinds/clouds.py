@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
@@ -17,6 +17,7 @@ from edgecond.data import datasets, folder, segmented
 from edgecond.data.examples import Examples, PointExamples
 from edgecond.data.formats import ENDINGS, Points, read_points
 from edgecond.data.kinds.base import Batch, Kind, Learned, NONE, Parts, ReadOptions, Report, Rows, Total, UserData
+from edgecond.data.kinds.leakage import cloud_key
 from edgecond.data.kinds.networks import adapted
 from edgecond.data.kinds.pictures import Description, FilterLabels, LevelsPicture, OffsetLabels
 from edgecond.data.kinds.splitting import FOLDS, Split
@@ -94,6 +95,11 @@ class Clouds(Kind):
                 f"{len(data.examples)}. Ask for fewer folds, or cut the clouds."
             )
         return super().split(data, split, strata)
+
+    equality: ClassVar[str] = "equal points"
+
+    def keys(self, examples: Examples | PointExamples) -> Sequence[Hashable]:
+        return [cloud_key(examples.clouds[index]) for index in range(len(examples))]
 
     def settings(self, examples: Any, base: Mapping[str, Any], dataset: str, per_vertex: bool) -> dict[str, Any]:
         unit = self._spacing(examples) / base["input.resolution"]

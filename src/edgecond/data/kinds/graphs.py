@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -30,6 +30,7 @@ from edgecond.data.kinds.base import (
     UserData,
 )
 from edgecond.data.kinds.joining import joined_batches, joined_graphs, renumbered
+from edgecond.data.kinds.leakage import weisfeiler_lehman
 from edgecond.data.kinds.networks import adapted
 from edgecond.data.kinds.pictures import CommonLabels, Description, FilterLabels, GraphPicture, LevelsPicture
 from edgecond.data.kinds.splitting import given_parts
@@ -122,6 +123,11 @@ class GeneralGraphs(Kind):
             parts=given_parts([""] * sizes[0], dict(zip(others, map(range, sizes[1:]), strict=True))),
             **_places([path, *others.values()], list(map(np.arange, sizes))),
         )
+
+    equality: ClassVar[str] = "equal Weisfeiler-Lehman hash"
+
+    def keys(self, examples: GraphExamples) -> Sequence[Hashable]:
+        return weisfeiler_lehman(examples.graphs)
 
     def settings(
         self, examples: GraphExamples, base: Mapping[str, Any], dataset: str, per_vertex: bool

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -17,6 +17,7 @@ from edgecond.data.graphs import GraphExamples, Graphs
 from edgecond.data.kinds.base import Batch, Learned, NONE, ReadOptions, Report, RowReader, Rows, Total, UserData
 from edgecond.data.kinds.graphs import batch_of, examples_of, GeneralGraphs, labelled
 from edgecond.data.kinds.joining import joined_features, joined_graphs, joined_targets
+from edgecond.data.kinds.leakage import canonical_smiles, morgan_fingerprints, MOST_COMPARED
 from edgecond.data.kinds.pictures import Description, MoleculePicture
 from edgecond.data.kinds.splitting import given_parts, METHODS, part_of, times_of
 from edgecond.data.kinds.wording import data_name, skipped
@@ -92,6 +93,14 @@ class Molecules(GeneralGraphs):
             "train.learning_rate": 0.001 if len(examples) > FEW else base["train.learning_rate"],
             "train.weight_decay": 0.1,
         }
+
+    equality: ClassVar[str] = "equal canonical SMILES"
+
+    def keys(self, examples: GraphExamples) -> Sequence[Hashable]:
+        return canonical_smiles(examples.smiles)
+
+    def fingerprints(self, examples: GraphExamples) -> Sequence[Any] | None:
+        return morgan_fingerprints(examples.smiles) if len(examples) <= MOST_COMPARED else None
 
     def scaffolds(self, data: UserData) -> Sequence[str]:
         return scaffolds(data.examples.smiles)

@@ -1,0 +1,117 @@
+"""Leakage across a split: examples of the test or validation set that are in the training set too, or nearly so."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import numpy as np
+from jaxtyping import Int
+from numpy import ndarray as Array
+
+from edgecond.data.formats.smiles import parse
+from edgecond.data.graphs import Graphs
+from edgecond.data.splits import Split
+from edgecond.graph import Cloud
+
+SIMILAR = 0.95
+"""Least Tanimoto similarity of the Morgan fingerprints of near-duplicates."""
+MOST_COMPARED = 20_000
+"""Molecules among which near-duplicates are counted, at most: all pairs are compared."""
+ROUNDS = 3
+
+
+def shared(keys: Sequence[Hashable], among: Int[Array, " a"], train: Int[Array, " b"]) -> Int[Array, " c"]:
+    """Return those of some examples whose key a training example has too."""
+    known = {keys[index] for index in train.tolist()}
+    return np.array([index for index in among.tolist() if keys[index] in known], np.int64)
+
+
+def notes(
+    parts: Split, keys: Sequence[Hashable], name: str, equality: str, fingerprints: Sequence[Any] | None
+) -> list[str]:
+    """Return a sentence for each of the test and validation sets that has examples of the training set.
+
+    Args:
+        parts: The split.
+        keys: What equal examples have in common.
+        name: The kind of data, in the plural.
+        equality: When two of them count as equal.
+        fingerprints: Fingerprints of molecules, to be compared; none for other data, or if there are too many.
+    """
+    sentences = []
+    for part, among in (("validation", parts.validation), ("test", parts.test)):
+        equal = shared(keys, among, parts.train)
+        near = 0
+        if fingerprints is not None:
+            others = np.setdiff1d(among, equal)
+            near = _near([fingerprints[i] for i in others], [fingerprints[i] for i in parts.train])
+        found = [f"{len(equal)} {part} {name} are also in the training set ({equality})"] if len(equal) else []
+        if near:
+            found.append(f"{near} {part} {name} have a near-duplicate in it (Tanimoto similarity of {SIMILAR} or more)")
+        if found:
+            sentences.append(f"leakage: {', '.join(found)}")
+    return sentences
+
+
+def canonical_smiles(smiles: Sequence[str]) -> list[str]:
+    """Return the canonical SMILES of each molecule."""
+    from rdkit.Chem import MolToSmiles
+
+    return [MolToSmiles(parse(text)) for text in smiles]
+
+
+def morgan_fingerprints(smiles: Sequence[str]) -> list[Any]:
+    """Return the Morgan fingerprint of each molecule, of radius 2 and 2048 bits."""
+    from rdkit.Chem.rdFingerprintGenerator import GetMorganGenerator
+
+    generator = GetMorganGenerator(radius=2, fpSize=2048)
+    return [generator.GetFingerprint(parse(text)) for text in smiles]
+
+
+def _near(some: Sequence[Any], train: Sequence[Any]) -> int:
+    """The number of fingerprints that are similar to one of the training set."""
+    from rdkit.DataStructs import BulkTanimotoSimilarity
+
+    return sum(max(BulkTanimotoSimilarity(each, train), default=0.0) >= SIMILAR for each in some)
+
+
+def cloud_key(cloud: Cloud) -> bytes:
+    """Return the digest of the points of a cloud and of their signal, in their order."""
+    from hashlib import sha256
+
+    return sha256(cloud.positions.numpy().tobytes() + cloud.signal.contiguous().numpy().tobytes()).digest()
+
+
+def weisfeiler_lehman(graphs: Graphs) -> list[tuple[int, int, int]]:
+    """Return the Weisfeiler-Lehman hash of each graph, with its numbers of vertices and edges.
+
+    The colour of a vertex is a hash of its label and attributes; in each of `ROUNDS` rounds it is hashed with the sum
+    of the hashes of its neighbours' colours and the labels of the edges to them. Isomorphic graphs have equal hashes
+    (Shervashidze et al., J. Mach. Learn. Res. 12, 2011).
+    """
+    first = np.repeat(graphs.vertex_pointer[:-1], np.diff(graphs.edge_pointer))
+    source, target = graphs.source + first, graphs.target + first
+    colours = _mixed(_rows(graphs.vertex_attributes) + _mixed(graphs.vertex_labels.astype(np.uint64)))
+    edges = _mixed(_rows(graphs.edge_attributes) + _mixed(graphs.edge_labels.astype(np.uint64)))
+    for _ in range(ROUNDS):
+        sums = np.zeros(graphs.num_vertices, np.uint64)
+        np.add.at(sums, target, _mixed(colours[source] + np.uint64(3) * edges))
+        colours = _mixed(np.uint64(5) * colours + sums)
+    totals = np.zeros(len(graphs), np.uint64)
+    np.add.at(totals, np.repeat(np.arange(len(graphs)), graphs.sizes), colours)
+    return list(zip(graphs.sizes.tolist(), np.diff(graphs.edge_pointer).tolist(), totals.tolist(), strict=True))
+
+
+def _rows(attributes: Array) -> Array:
+    """A hash of each row of numbers."""
+    bits = np.ascontiguousarray(attributes, np.float64).view(np.uint64)
+    return _mixed(bits + np.arange(1, bits.shape[1] + 1, dtype=np.uint64)).sum(1, dtype=np.uint64)
+
+
+def _mixed(numbers: Array) -> Array:
+    """Whole numbers that depend on all bits of the given ones (splitmix64, Steele et al. 2014); they may overflow."""
+    z = numbers + np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))

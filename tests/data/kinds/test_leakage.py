@@ -33,7 +33,7 @@ def test_one_molecule_in_two_notations_is_found_and_so_is_a_near_duplicate():
 
     assert found == [
         "leakage: 1 test molecules are also in the training set (equal canonical SMILES), 1 test molecules have a "
-        "near-duplicate in it (Tanimoto similarity of 0.95 or more)"
+        "near-duplicate in the training set (Tanimoto similarity of 0.95 or more)"
     ]
 
 

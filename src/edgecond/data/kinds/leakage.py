@@ -48,7 +48,7 @@ def notes(
             near = _near([fingerprints[i] for i in others], [fingerprints[i] for i in parts.train])
         found = [f"{len(equal)} {part} {name} are also in the training set ({equality})"] if len(equal) else []
         if near:
-            found.append(f"{near} {part} {name} have a near-duplicate in it (Tanimoto similarity of {SIMILAR} or more)")
+            found.append(f"{near} {part} {name} have a near-duplicate in the training set (Tanimoto similarity of {SIMILAR} or more)")
         if found:
             sentences.append(f"leakage: {', '.join(found)}")
     return sentences

@@ -12,6 +12,7 @@ BENCHMARKS = TESTS.parent / "benchmarks"
 TESTED_ELSEWHERE = {  # modules, and packages whose modules are tested together
     "__main__.py": "test_startup.py runs `python -m edgecond`",
     "data/kinds/base.py": "an interface: every kind is tested",
+    "data/kinds/reading.py": "values: every kind is read, and runs/test_source.py keeps every option",
     "data/kinds/pictures.py": "values: report/test_drawings.py draws them",
     "data/preparation/base.py": "an interface: every preparation is tested",
     "nn/convolution/aggregation": "nn/convolution tests every aggregation with every algorithm",

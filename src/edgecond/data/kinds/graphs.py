@@ -25,7 +25,6 @@ from edgecond.data.kinds.base import (
     Report,
     RowReader,
     Rows,
-    Targets,
     Total,
     UserData,
 )
@@ -33,6 +32,7 @@ from edgecond.data.kinds.joining import joined_batches, joined_graphs, renumbere
 from edgecond.data.kinds.leakage import weisfeiler_lehman
 from edgecond.data.kinds.networks import adapted
 from edgecond.data.kinds.pictures import CommonLabels, Description, FilterLabels, GraphPicture, LevelsPicture
+from edgecond.data.kinds.reading import Targets
 from edgecond.data.kinds.splitting import given_parts
 from edgecond.data.kinds.wording import class_counts, data_name, number_range, skipped
 from edgecond.data.preparation import GraphPreparation, no_progress, Progress, SampleSettings

@@ -48,7 +48,8 @@ def notes(
             near = _near([fingerprints[i] for i in others], [fingerprints[i] for i in parts.train])
         found = [f"{len(equal)} {part} {name} are also in the training set ({equality})"] if len(equal) else []
         if near:
-            found.append(f"{near} {part} {name} have a near-duplicate in the training set (Tanimoto similarity of {SIMILAR} or more)")
+            similarity = f"Tanimoto similarity of {SIMILAR} or more"
+            found.append(f"{near} {part} {name} have a near-duplicate in the training set ({similarity})")
         if found:
             sentences.append(f"leakage: {', '.join(found)}")
     return sentences

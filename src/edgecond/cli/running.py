@@ -196,7 +196,9 @@ def words_of(context: Any, **changes: Any) -> list[str]:
             values += map(str, several)
         elif value is True:
             words.append(parameter.opts[0])
-        elif value is not None and value is not False:
+        elif value is False:
+            words += parameter.secondary_opts[:1]  # --no-NAME, where there is such
+        elif value is not None:
             words += [f"{parameter.opts[0]}={each}" for each in several]
     return [*words, "--", *values]
 

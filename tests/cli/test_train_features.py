@@ -171,7 +171,18 @@ def test_features_are_for_tables_of_molecules(clouds: Path):
 
 def test_the_shape_of_surroundings_is_computed_again_for_new_clouds(clouds: Path, tmp_path: Path):
     """The model file has the columns, so `predict` needs no option; a model without them has other widths."""
-    words = ["--folds", "3", "--epochs", "1", "--set", "network=C(4)-GAP-FC(2)", "--out", str(tmp_path / "run")]
+    words = [
+        "--folds",
+        "3",
+        "--fold",
+        "0",
+        "--epochs",
+        "1",
+        "--set",
+        "network=C(4)-GAP-FC(2)",
+        "--out",
+        str(tmp_path / "run"),
+    ]
     trained = run(app, ["train", str(clouds), "--columns", "planarity,verticality", *words])
     assert trained.exit_code == 0, trained.output
 

@@ -179,7 +179,7 @@ class Model:
         """Refuse more views of an example than there can be."""
         if views > (most := self.kind.most_views(sample_settings(self.recipe))):
             raise DataError(
-                f"{self.recipe.name} has at most {most} views of an example: got {views}. Ask for fewer views."
+                f"{self.recipe.name} has at most {most} view{'s' if most > 1 else ''} of an example: got {views}. Ask for fewer views."
             )
 
     def outputs(self, examples: Any, views: int | None = None) -> Outputs:

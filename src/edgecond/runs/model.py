@@ -178,9 +178,8 @@ class Model:
     def check_views(self, views: int) -> None:
         """Refuse more views of an example than there can be."""
         if views > (most := self.kind.most_views(sample_settings(self.recipe))):
-            raise DataError(
-                f"{self.recipe.name} has at most {most} view{'s' if most > 1 else ''} of an example: got {views}. Ask for fewer views."
-            )
+            views_of = f"view{'s' if most > 1 else ''} of an example"
+            raise DataError(f"{self.recipe.name} has at most {most} {views_of}: got {views}. Ask for fewer views.")
 
     def outputs(self, examples: Any, views: int | None = None) -> Outputs:
         """Return the mean outputs over views: a row per example, or per point or vertex of all examples."""

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from edgecond.report.figures import confusion, curve, images, matrix, numbers, plain, scatter
+from edgecond.report.figures import confusion, curve, images, lines, matrix, numbers, plain, scatter
 
 
 def history(*rates):
@@ -70,3 +70,13 @@ def test_plotly_accepts_the_figures(figure):
     go = pytest.importorskip("plotly.graph_objects")
 
     assert go.Figure(figure).to_dict()["data"]
+
+
+def test_lines_have_their_points_and_a_diagonal_if_asked_for():
+    both = lines([("a<b", np.array([0.0, 1]), np.array([0.5, np.nan]))], "share", "error", True)["data"]
+    alone = lines([("a", np.zeros(1), np.zeros(1))], "share", "error", False)["data"]
+
+    assert [len(both), len(alone)] == [2, 1]
+    assert both[0]["x"] == both[0]["y"] == [0, 1]
+    assert (both[1]["x"], both[1]["y"]) == ([0, 1], [0.5, None])
+    assert "a&lt;b" in both[1]["hovertemplate"]

@@ -122,7 +122,7 @@ def test_a_file_of_format_1_predicts_probabilities_of_shapes():
         (about(widths=[0, [6, 6]]), "widths.0: Input should be greater than 0"),
         (about(widths=[1, [6, 6, 6]]), "a width at each of the 2 levels"),
         (about(objective={"weights": [1.0]}), "weights .* each of 6 outputs of classification: found 1"),
-        (about(objective={"os.system": [1.0]}), "classification are weights: found os.system"),
+        (about(objective={"os.system": [1.0]}), "classification are weights, temperature: found os.system"),
         (about(objective=[1.0]), "objective: Input should be a valid dictionary"),
         (about(objective={"weights": [float("nan")] * 6}), "objective.weights.0: Input should be a finite number"),
         (

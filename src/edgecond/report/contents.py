@@ -10,9 +10,9 @@ from typing import Any
 from edgecond.data import datasets
 from edgecond.data.kinds import LabelledExamples
 from edgecond.nn.tasks import Outputs
-from edgecond.nn.tasks.findings import Cards, ConfusionMatrix, Finding, Gallery, Part, Scatter, Table
+from edgecond.nn.tasks.findings import Cards, ConfusionMatrix, Curves, Finding, Gallery, Part, Scatter, Table
 from edgecond.report import drawings, filters
-from edgecond.report.figures import confusion, curve, Panel, Picture, scatter
+from edgecond.report.figures import confusion, curve, lines, Panel, Picture, scatter
 from edgecond.report.page import cards, facts, figures, page, section, table
 from edgecond.runs.model import Model
 from edgecond.runs.recipe import recipes
@@ -87,6 +87,9 @@ class Contents:
                     [""] * len(part.truth) if part.examples is None else list(map(self._name, part.examples.tolist()))
                 )
                 return figures([Panel(scatter(part.truth, part.predicted, names), part.caption)])
+            case Curves():
+                drawn = lines(part.lines, part.horizontal, part.vertical, part.diagonal)
+                return figures([Panel(drawn, part.caption)])
             case Gallery():
                 return figures([self._example(number, caption) for number, caption in part.examples])
 

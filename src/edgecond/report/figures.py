@@ -121,6 +121,35 @@ def scatter(truth: Float[Array, " n"], predicted: Float[Array, " n"], names: Seq
     }
 
 
+def lines(
+    named: Sequence[tuple[str, Float[Array, " n"], Float[Array, " n"]]], horizontal: str, vertical: str, diagonal: bool
+) -> Figure:
+    """Draw lines over a common axis from zero, the first in colour; on the diagonal, both coordinates are equal."""
+    traces = [
+        {
+            "type": "scatter",
+            "mode": "lines+markers" if len(x) <= 60 else "lines",
+            "name": name,
+            "x": numbers(x[(chosen := evenly(len(x), POINTS))]),
+            "y": numbers(y[chosen]),
+            "line": {"color": GREY if number else ACCENT},
+            "hovertemplate": f"{plain(name)}: %{{x}}, %{{y}}<extra></extra>",
+        }
+        for number, (name, x, y) in enumerate(named)
+    ]
+    same = {"type": "scatter", "mode": "lines", "x": [0, 1], "y": [0, 1], "line": {"color": GREY, "dash": "dot"}}
+    axis = {"automargin": True, "rangemode": "tozero", "nticks": 6}
+    return {
+        "data": [*([same | {"hoverinfo": "skip"}] if diagonal else []), *traces],
+        "layout": {
+            "xaxis": axis | {"title": {"text": plain(horizontal)}},
+            "yaxis": axis | {"title": {"text": plain(vertical, 40)}},
+            "showlegend": False,
+            "margin": margin(8),
+        },
+    }
+
+
 def images(
     stack: Float[Array, "count rows columns"],
     names: Sequence[str],

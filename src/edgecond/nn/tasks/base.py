@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from edgecond.errors import RecipeError
+from edgecond.nn.tasks.conformal import Scores
 from edgecond.nn.tasks.findings import Cards, Finding
 from edgecond.notation import Architecture
 
@@ -47,6 +48,7 @@ class Task(ABC):
         smooths_labels: Whether the loss can smooth labels.
         validation_metric: The metric by which a validation set chooses the epoch.
         lower_is_better: Whether the lowest value of that metric is the best.
+        calibrates: Whether a calibration set bounds the errors of new examples; vertices of one graph are too alike.
         meaning: What the outputs of an exported network are.
     """
 
@@ -58,6 +60,7 @@ class Task(ABC):
     smooths_labels: ClassVar[bool] = False
     validation_metric: ClassVar[str]
     lower_is_better: ClassVar[bool] = False
+    calibrates: ClassVar[bool] = False
     meaning: ClassVar[str]
 
     # Targets
@@ -148,6 +151,70 @@ class Task(ABC):
         """Return how many examples of each class (row) were predicted as each class (column), if there are classes."""
         return None
 
+    # Uncertainty
+
+    def calibrated(self, y: NDArray[Any], outputs: Outputs) -> Self:
+        """Return the task with what it takes from the outputs for a calibration set, such as a temperature."""
+        return self
+
+    def tempered(self, outputs: Outputs) -> Outputs:
+        """Return calibrated probabilities, or numbers as they are."""
+        return outputs
+
+    def nonconformity(
+        self, y: NDArray[Any], outputs: Outputs, spread: Outputs | None
+    ) -> list[Float[np.ndarray, " known"]]:
+        """Return how far outputs are from the truth, for each target where it is known, or once for all classes.
+
+        Args:
+            y: The targets.
+            outputs: The outputs, tempered.
+            spread: Standard deviation of the outputs over the members of an ensemble.
+        """
+        raise NotImplementedError
+
+    def targets(self, names: Sequence[str]) -> list[str]:
+        """Return the names of what `nonconformity` has scores for."""
+        return list(names)
+
+    def spread_row(
+        self, names: Sequence[str], output: Float[np.ndarray, " t"], spread: Float[np.ndarray, " t"]
+    ) -> dict[str, float]:
+        """Return the spread over the members of an ensemble by the names of columns, for one example."""
+        found = zip(titles("spread", names), spread, strict=True)
+        return {name: round(float(value), 6) for name, value in found}
+
+    def bounds_row(
+        self,
+        names: Sequence[str],
+        output: Float[np.ndarray, " t"],
+        spread: Float[np.ndarray, " t"] | None,
+        limits: Sequence[float],
+    ) -> dict[str, Any]:
+        """Return the interval or the set of classes within bounds of nonconformity by the names of columns.
+
+        Args:
+            names: Name of each output.
+            output: The outputs for one example, tempered.
+            spread: Their standard deviation over the members of an ensemble.
+            limits: The bound of each of `targets`.
+        """
+        raise NotImplementedError
+
+    def uncertainty(
+        self, names: Sequence[str], y: NDArray[Any], outputs: Outputs, spread: Outputs | None, scores: Scores
+    ) -> list[Finding]:
+        """Return what a report shows of probabilities, spreads, and intervals or sets beside the truth.
+
+        Args:
+            names: Name of each output.
+            y: The targets of the test set.
+            outputs: The outputs, tempered.
+            spread: Their standard deviation over the members of an ensemble.
+            scores: Scores of the calibration set; empty if there was none.
+        """
+        return []
+
     # Predictions
 
     @abstractmethod
@@ -213,11 +280,19 @@ class Task(ABC):
             found = ", ".join(parameters)[:60] or "nothing"
             raise ValueError(f"the parameters of {cls.name} are {', '.join(names) or 'none'}: found {found}.")
         for name, numbers in parameters.items():
-            if len(numbers) not in ({outputs} if name in required else {0, outputs}):
+            count = cls._count(name, outputs)
+            if len(numbers) not in ({count} if name in required else {0, count}):
                 raise ValueError(
-                    f"{name} must have a number for each of {outputs} outputs of {cls.name}: found {len(numbers)}."
+                    f"{name} must have a number for each of {count} outputs of {cls.name}: found {len(numbers)}."
                 )
+            if name == "temperature" and min(numbers, default=1) <= 0:
+                raise ValueError(f"the temperature must be positive: found {min(numbers):g}.")
         return cls(**parameters)
+
+    @classmethod
+    def _count(cls, name: str, outputs: int) -> int:
+        """Return the number of values of a parameter."""
+        return outputs
 
     @classmethod
     def _required(cls) -> tuple[str, ...]:
@@ -227,3 +302,8 @@ class Task(ABC):
     @staticmethod
     def _number(value: float) -> str:
         return f"{value:.4g}"
+
+
+def titles(word: str, names: Sequence[str]) -> list[str]:
+    """Return the names of columns about each target: `word` alone if there is one target, else `word(NAME)`."""
+    return [word] if len(names) == 1 else [f"{word}({name})" for name in names]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,10 +13,21 @@ from numpy.typing import NDArray
 from torch import nn, Tensor
 
 from edgecond.nn.tasks.base import Loss, Outputs, Task, Views
-from edgecond.nn.tasks.findings import Cards, ConfusionMatrix, Finding, Gallery, percent, SHOWN, Table
+from edgecond.nn.tasks.conformal import Scores
+from edgecond.nn.tasks.findings import Cards, ConfusionMatrix, Finding, Gallery, Part, percent, SHOWN, Table
+from edgecond.nn.tasks.uncertainty import (
+    coverage_table,
+    FEWEST,
+    fitted_temperature,
+    reliability,
+    reliability_curve,
+    retention_curve,
+    uncertainty_section,
+)
 
 Classes = Int[np.ndarray, " n"]
 
+_SMALLEST = 1e-30  # probability whose logarithm is taken
 UNBALANCED = 3.0
 """Classes are weighted equally if the most frequent is this many times as frequent as the rarest."""
 
@@ -27,6 +38,7 @@ class Classification(Task):
 
     Attributes:
         weights: Weight of each class in the loss; none for equal weights.
+        temperature: Number that scores are divided by before the softmax; none for 1.
     """
 
     name: ClassVar[str] = "classification"
@@ -41,9 +53,11 @@ class Classification(Task):
     weights_classes: ClassVar[bool] = True
     smooths_labels: ClassVar[bool] = True
     validation_metric: ClassVar[str] = "accuracy"
+    calibrates: ClassVar[bool] = True
     unit: ClassVar[str] = "examples"
 
     weights: tuple[float, ...] = ()
+    temperature: tuple[float, ...] = ()
 
     @classmethod
     def fits(cls, targets: Sequence[Sequence[str]], per_vertex: bool) -> bool:
@@ -101,6 +115,64 @@ class Classification(Task):
     def decide(self, outputs: Outputs) -> Classes:
         return outputs.argmax(1)
 
+    def calibrated(self, y: Classes, outputs: Outputs) -> Self:
+        """Return the task with the temperature of the least cross-entropy (Guo et al. 2017)."""
+        known = np.flatnonzero(y >= 0)
+        if len(known) < FEWEST:
+            return self
+
+        def loss(temperature: float) -> float:
+            probabilities = _softmax_of_logs(outputs[known], temperature)
+            return -float(np.log(np.maximum(probabilities[np.arange(len(known)), y[known]], _SMALLEST)).mean())
+
+        return replace(self, temperature=(fitted_temperature(loss),))
+
+    def tempered(self, outputs: Outputs) -> Outputs:
+        return _softmax_of_logs(outputs, self.temperature[0]) if self.temperature else outputs
+
+    def nonconformity(self, y: Classes, outputs: Outputs, spread: Outputs | None) -> list[Float[np.ndarray, " known"]]:
+        """Return how much more probable the predicted class is than the true one: 0 where they are the same."""
+        known = np.flatnonzero(y >= 0)
+        return [outputs[known].max(1) - outputs[known, y[known]]]
+
+    def targets(self, names: Sequence[str]) -> list[str]:
+        return ["class"]
+
+    def spread_row(
+        self, names: Sequence[str], output: Float[np.ndarray, " t"], spread: Float[np.ndarray, " t"]
+    ) -> dict[str, float]:
+        return {"spread": round(float(spread[output.argmax()]), 6)}
+
+    def bounds_row(
+        self,
+        names: Sequence[str],
+        output: Float[np.ndarray, " t"],
+        spread: Float[np.ndarray, " t"] | None,
+        limits: Sequence[float],
+    ) -> dict[str, Any]:
+        """Return the classes that are less probable than the predicted one by at most the bound, that one first."""
+        ranked = np.argsort(-output, kind="stable")
+        return {"set": "|".join(names[c] for c in ranked if output[ranked[0]] - output[c] <= limits[0])}
+
+    def uncertainty(
+        self, names: Sequence[str], y: Classes, outputs: Outputs, spread: Outputs | None, scores: Scores
+    ) -> list[Finding]:
+        known = np.flatnonzero(y >= 0)
+        best = outputs[known].max(1)
+        wrong = outputs[known].argmax(1) != y[known]
+        parts: list[Part] = [reliability_curve(reliability(best, ~wrong))]
+        if spread is not None:
+            chosen = spread[known, outputs[known].argmax(1)]
+            parts.append(retention_curve(wrong.astype(float), chosen, "Error"))
+        if scores:
+
+            def size(_: int, bound: float) -> str:
+                return f"{(best[:, None] - outputs[known] <= bound).sum(1).mean():.2f}"
+
+            found = self.nonconformity(y, outputs, spread)
+            parts.append(coverage_table(["class"], scores, found, size, "Mean number of classes"))
+        return [uncertainty_section(parts, bool(self.temperature))]
+
     def confusion(self, y: Classes, views: Views) -> NDArray[np.int64]:
         return confusion(y, vote(views), views[0].shape[1])
 
@@ -145,6 +217,10 @@ class Classification(Task):
     def written(cls, metrics: Mapping[str, float]) -> str:
         return ", ".join(f"{name} {percent(value)}" for name, value in metrics.items())
 
+    @classmethod
+    def _count(cls, name: str, outputs: int) -> int:
+        return 1 if name == "temperature" else outputs
+
     def _classes(self, names: Sequence[str], y: Classes, views: Views) -> list[Finding]:
         """The confusion matrix, and precision, recall and F1 of each class."""
         counts = confusion(y, vote(views), len(names))
@@ -181,6 +257,13 @@ class Classification(Task):
         )
         lead = f"The {len(shown)} of {len(wrong)} wrong predictions with the highest probability."
         return Finding("Mistakes", lead, (Gallery(examples),))
+
+
+def _softmax_of_logs(outputs: Outputs, temperature: float) -> Outputs:
+    """Return the softmax of the logarithms of probabilities, divided by a temperature; their order stays."""
+    logs = np.log(np.maximum(outputs, _SMALLEST)) / temperature
+    powers = np.exp(logs - logs.max(1, keepdims=True))
+    return powers / powers.sum(1, keepdims=True)
 
 
 def average_scores(views: Views) -> Classes:

@@ -56,7 +56,26 @@ class Gallery:
     examples: tuple[tuple[int, str], ...]
 
 
-Part = Cards | Table | ConfusionMatrix | Scatter | Gallery
+@dataclass(frozen=True, eq=False)
+class Curves:
+    """Lines over a common axis.
+
+    Attributes:
+        lines: Name, and coordinates of the points of each line.
+        horizontal: Title of the horizontal axis.
+        vertical: Title of the vertical axis.
+        caption: What the figure shows.
+        diagonal: Whether to draw the line on which both coordinates are equal.
+    """
+
+    lines: tuple[tuple[str, Float[np.ndarray, " n"], Float[np.ndarray, " n"]], ...]
+    horizontal: str
+    vertical: str
+    caption: str
+    diagonal: bool = False
+
+
+Part = Cards | Table | ConfusionMatrix | Scatter | Gallery | Curves
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -11,14 +11,28 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import nn, Tensor
 
-from edgecond.nn.tasks.base import Loss, Outputs, Task, Views
+from edgecond.nn.tasks.base import Loss, Outputs, Task, titles, Views
 from edgecond.nn.tasks.columns import known_pairs, means
-from edgecond.nn.tasks.findings import Finding, Gallery, percent, SHOWN, Table
+from edgecond.nn.tasks.conformal import Scores
+from edgecond.nn.tasks.findings import Finding, Gallery, Part, percent, SHOWN, Table
+from edgecond.nn.tasks.uncertainty import (
+    coverage_table,
+    FEWEST,
+    fitted_temperature,
+    reliability,
+    reliability_curve,
+    retention_curve,
+    uncertainty_section,
+)
 
 
 @dataclass(frozen=True)
 class Multilabel(Task):
-    """Predict several labels, each yes or no, for each graph: binary cross-entropy of those that are known."""
+    """Predict several labels, each yes or no, for each graph: binary cross-entropy of those that are known.
+
+    Attributes:
+        temperature: Number that the scores of each label are divided by before the sigmoid; none for 1.
+    """
 
     name: ClassVar[str] = "multilabel"
     metrics: ClassVar[Mapping[str, str]] = {
@@ -29,7 +43,10 @@ class Multilabel(Task):
     training_metric: ClassVar[str] = "accuracy"
     smooths_labels: ClassVar[bool] = True
     validation_metric: ClassVar[str] = "roc_auc"
+    calibrates: ClassVar[bool] = True
     meaning: ClassVar[str] = "score of each label; its sigmoid is the probability of yes"
+
+    temperature: tuple[float, ...] = ()
 
     @classmethod
     def fits(cls, targets: Sequence[Sequence[str]], per_vertex: bool) -> bool:
@@ -57,6 +74,67 @@ class Multilabel(Task):
 
     def decide(self, outputs: Outputs) -> NDArray[np.int64]:
         return (outputs > 0.5).astype(int)
+
+    def calibrated(self, y: Outputs, outputs: Outputs) -> Self:
+        """Return the task with a temperature for each label; 1 where too few examples are known, or all are alike."""
+
+        def fitted(truth: Float[np.ndarray, " k"], probability: Float[np.ndarray, " k"]) -> float:
+            if len(truth) < FEWEST or not 0 < truth.sum() < len(truth):
+                return 1.0
+
+            def loss(temperature: float) -> float:
+                odds = (2 * truth - 1) * _logit(probability) / temperature
+                return float(np.logaddexp(0, -odds).mean())
+
+            return fitted_temperature(loss)
+
+        return replace(self, temperature=tuple(fitted(*pair) for pair in known_pairs(y, outputs)))
+
+    def tempered(self, outputs: Outputs) -> Outputs:
+        if not self.temperature:
+            return outputs
+        return 1 / (1 + np.exp(-_logit(outputs) / np.array(self.temperature)))
+
+    def nonconformity(self, y: Outputs, outputs: Outputs, spread: Outputs | None) -> list[Float[np.ndarray, " known"]]:
+        """Return how much more probable the predicted answer is than the true one: 0 where they are the same."""
+        pairs = known_pairs(y, outputs)
+        return [np.where((p > 0.5) == (truth > 0.5), 0.0, np.abs(2 * p - 1)) for truth, p in pairs]
+
+    def bounds_row(
+        self,
+        names: Sequence[str],
+        output: Float[np.ndarray, " t"],
+        spread: Float[np.ndarray, " t"] | None,
+        limits: Sequence[float],
+    ) -> dict[str, Any]:
+        """Return yes, no, or both where the other is less probable by at most the bound."""
+
+        def answers(p: float, bound: float) -> str:
+            first, second = ("yes", "no") if p > 0.5 else ("no", "yes")
+            return f"{first}|{second}" if abs(2 * p - 1) <= bound else first
+
+        found = zip(titles("set", names), output.tolist(), limits, strict=True)
+        return {name: answers(p, bound) for name, p, bound in found}
+
+    def uncertainty(
+        self, names: Sequence[str], y: Outputs, outputs: Outputs, spread: Outputs | None, scores: Scores
+    ) -> list[Finding]:
+        known = ~np.isnan(y)
+        if not known.any():
+            return []
+        wrong = (outputs[known] > 0.5) != (y[known] > 0.5)
+        parts: list[Part] = [reliability_curve(reliability(outputs[known], y[known] > 0.5))]
+        if spread is not None:
+            parts.append(retention_curve(wrong.astype(float), spread[known], "Error"))
+        if scores:
+
+            def size(label: int, bound: float) -> str:
+                column = outputs[known[:, label], label]
+                return f"{1 + (np.abs(2 * column - 1) <= bound).mean():.2f}" if len(column) else "-"
+
+            found = self.nonconformity(y, outputs, spread)
+            parts.append(coverage_table(names, scores, found, size, "Mean number of answers"))
+        return [uncertainty_section(parts, bool(self.temperature))]
 
     def columns(self, names: Sequence[str], probabilities: bool = False) -> list[str]:
         return list(names)
@@ -105,6 +183,12 @@ class Multilabel(Task):
 
         lead = f"The {len(shown)} of {int(wrong.sum())} wrong predictions with the highest probability."
         return Finding("Mistakes", lead, (Gallery(tuple((n, caption(n, label)) for n, label in shown)),))
+
+
+def _logit(probability: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the score whose sigmoid a probability is, which is finite."""
+    inside = np.clip(probability, 1e-15, 1 - 1e-15)
+    return np.log(inside / (1 - inside))
 
 
 def label_metrics(y: Outputs, probabilities: Outputs) -> list[dict[str, float]]:

@@ -12,9 +12,11 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor
 
-from edgecond.nn.tasks.base import Loss, Outputs, Task, Views
+from edgecond.nn.tasks.base import Loss, Outputs, Task, titles, Views
 from edgecond.nn.tasks.columns import known_pairs, means
-from edgecond.nn.tasks.findings import Finding, Gallery, Scatter, SHOWN, Table
+from edgecond.nn.tasks.conformal import Scores
+from edgecond.nn.tasks.findings import Finding, Gallery, Part, Scatter, SHOWN, Table
+from edgecond.nn.tasks.uncertainty import coverage_table, retention_curve, uncertainty_section
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,7 @@ class Regression(Task):
     training_metric: ClassVar[str] = "mse"
     validation_metric: ClassVar[str] = "rmse"
     lower_is_better: ClassVar[bool] = True
+    calibrates: ClassVar[bool] = True
     meaning: ClassVar[str] = "each target, less its mean and divided by its scale, which the objective holds"
 
     mean: tuple[float, ...]
@@ -76,6 +79,49 @@ class Regression(Task):
 
     def decide(self, outputs: Outputs) -> Outputs:
         return outputs
+
+    def nonconformity(self, y: Outputs, outputs: Outputs, spread: Outputs | None) -> list[Float[np.ndarray, " known"]]:
+        """Return the absolute errors in units of `_unit`."""
+        errors = np.abs(y - outputs) / self._unit(spread)
+        return [column[~np.isnan(column)] for column in errors.T]
+
+    def bounds_row(
+        self,
+        names: Sequence[str],
+        output: Float[np.ndarray, " t"],
+        spread: Float[np.ndarray, " t"] | None,
+        limits: Sequence[float],
+    ) -> dict[str, Any]:
+        half = np.array(limits) * self._unit(spread)
+        ends = zip(titles("lower", names), titles("upper", names), output - half, output + half, strict=True)
+        return {
+            name: round(float(end), 6)
+            for below, above, *pair in ends
+            for name, end in zip((below, above), pair, strict=True)
+        }
+
+    def uncertainty(
+        self, names: Sequence[str], y: Outputs, outputs: Outputs, spread: Outputs | None, scores: Scores
+    ) -> list[Finding]:
+        parts: list[Part] = []
+        if spread is not None:
+            for name, truth, predicted, spreads in zip(names, y.T, outputs.T, spread.T, strict=True):
+                if (known := ~np.isnan(truth)).any():
+                    errors = np.abs(truth - predicted)[known]
+                    parts.append(retention_curve(errors, spreads[known], f"Mean absolute error of {name}"))
+        if scores:
+            unit = np.broadcast_to(self._unit(spread), y.shape)
+
+            def size(target: int, bound: float) -> str:
+                return f"{2 * bound * unit[:, target].mean():.4g}"
+
+            found = self.nonconformity(y, outputs, spread)
+            parts.append(coverage_table(names, scores, found, size, "Mean width of intervals"))
+        return [uncertainty_section(parts, False)] if parts else []
+
+    def _unit(self, spread: NDArray[np.float64] | None) -> NDArray[np.float64]:
+        """Return the unit of errors: a standard deviation of the training set, or how far an ensemble may be wrong."""
+        return np.array(self.scale)
 
     def columns(self, names: Sequence[str], probabilities: bool = False) -> list[str]:
         return list(names)

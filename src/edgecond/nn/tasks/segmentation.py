@@ -21,6 +21,7 @@ class Segmentation(Classification):
 
     Attributes:
         weights: Weight of each class in the loss; none for equal weights.
+        temperature: None: vertices are not calibrated.
     """
 
     name: ClassVar[str] = "segmentation"
@@ -30,6 +31,7 @@ class Segmentation(Classification):
         "mean_iou": "Mean intersection over union",
     }
     per_vertex: ClassVar[bool] = True
+    calibrates: ClassVar[bool] = False
     meaning: ClassVar[str] = (
         "score of each class for each vertex of level 0; the softmax of the scores is the probability"
     )

@@ -19,6 +19,7 @@ class VertexRegression(Regression):
 
     name: ClassVar[str] = "vertex-regression"
     per_vertex: ClassVar[bool] = True
+    calibrates: ClassVar[bool] = False
     meaning: ClassVar[str] = (
         "each number for each vertex of level 0, less its mean and divided by its scale, which the objective holds"
     )

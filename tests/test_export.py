@@ -98,6 +98,25 @@ def run(path: Path, sample: Sample) -> Tensor:
     return torch.from_numpy(logits)
 
 
+@pytest.mark.parametrize("to", ["onnx", "torch"])
+@pytest.mark.parametrize("temperature", [(), (2.5,)], ids=["plain", "tempered"])
+def test_an_ensemble_is_exported_as_its_mean_calibrated(directory, temperature, to):
+    """The softmax of the exported scores is the tempered mean of the probabilities of the networks."""
+    one, other = new_model("NCI1"), new_model("NCI1")
+    torch.nn.init.normal_(other.network.layers[-1][0].weight)
+    task = replace(one.task, temperature=temperature)
+    recipe = one.recipe.model_copy(update={"ensemble": 2})
+    model, path = replace(one, recipe=recipe, members=(other.network,), task=task), directory / f"ensemble.{to}"
+    batch = batch_for(model, SIZES[0])
+
+    export(model, path, to)
+
+    logits = run(path, batch) if to == "onnx" else torch.export.load(path).module()(flat(batch))
+    mean = torch.stack([expected(each, batch).softmax(1) for each in (one, other)]).mean(0)
+    powers = mean ** (1 / (temperature or (1.0,))[0])
+    torch.testing.assert_close(logits.softmax(1), powers / powers.sum(1, keepdim=True), rtol=1e-4, atol=1e-5)
+
+
 class TestOnnx:
     def test_it_gives_the_logits_of_the_network_for_batches_of_any_size(self, exported):
         """In onnxruntime, by other algorithms; a sample of one vertex and a batch of one sample are no special case."""

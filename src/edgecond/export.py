@@ -24,6 +24,7 @@ from edgecond.graph.segment import segment_sum
 from edgecond.nn.checkpoint import KEY
 from edgecond.nn.kernels import activate
 from edgecond.nn.network import Network
+from edgecond.nn.tasks import Task
 from edgecond.notation import Architecture
 from edgecond.runs.model import Model, versions
 
@@ -163,10 +164,22 @@ def export(model: Model, path: Path, to: str) -> None:
         file.write(_onnx(program, model) if to == "onnx" else _torch(program, model))
 
 
+class _Mean(nn.Module):
+    """The networks of an ensemble, with the scores of their mean outputs, calibrated."""
+
+    def __init__(self, networks: Sequence[Network], task: Task) -> None:
+        super().__init__()
+        self.networks, self.task, self.architecture = nn.ModuleList(networks), task, networks[0].architecture
+
+    def forward(self, x: Tensor, pyramid: Pyramid, features: Tensor | None = None) -> Float[Tensor, "b classes"]:
+        outputs = [self.task.outputs(network(x, pyramid, features)) for network in self.networks]
+        return self.task.scores(torch.stack(outputs).mean(0))
+
+
 class _Flat(nn.Module):
     """A network that takes the tensors of `flat`."""
 
-    def __init__(self, network: Network) -> None:
+    def __init__(self, network: Network | _Mean) -> None:
         super().__init__()
         self.network = network
 
@@ -196,7 +209,8 @@ def _program(model: Model) -> torch.export.ExportedProgram:
         part.name: torch.zeros([sizes[part.rows], *part.width], dtype=getattr(torch, part.dtype)) for part in inputs
     }
     shapes = {part.name: {0: free[part.rows]} for part in inputs}
-    network = _Flat(deepcopy(model.network).cpu().eval())
+    plain = not model.members and not model.task.rescales
+    network = _Flat(deepcopy(model.network if plain else _Mean(model.networks, model.task)).cpu().eval())
     table = torch.export.default_decompositions()
     table.update(_PLAIN)
     # A batch of one sample, or a graph of one vertex, is like others: 1 is no special size.

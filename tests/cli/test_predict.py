@@ -115,3 +115,31 @@ def test_two_commands_that_write_the_same_file_leave_one_whole(trained: tuple[Pa
     assert [process.wait() for process in both] == [0, 0]
     assert (tmp_path / "rows.csv").read_text() == run(app, words).stdout
     assert [path.name for path in tmp_path.iterdir()] == ["rows.csv"]
+
+
+def test_an_ensemble_writes_spread_interval_and_distance(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """From a table to intervals around the predictions; without a calibration set, asking for them is an error."""
+    pytest.importorskip("rdkit")
+    monkeypatch.setenv("EDGECOND_CACHE", str(tmp_path / "cache"))
+    table, out = tmp_path / "chains.csv", tmp_path / "run"
+    table.write_text("smiles,size\n" + "".join(f"{'C' * n}O,{n}.5\n" for n in range(1, 61)))
+    words = ["train", str(table), "--target", "size", "--epochs", "1", "--set", "network=C(4)-GAP-FC(1)"]
+    asked = [str(table), "--coverage", "0.8", "--applicability"]
+
+    trained = run(app, [*words, "--ensemble", "2", "--calibration", "0.2", "--out", str(out)])
+    result = run(app, ["predict", str(out), *asked])
+    plain = run(app, [*words, "--out", str(tmp_path / "plain")])
+    refused = run(app, ["predict", str(tmp_path / "plain"), *asked])
+
+    assert trained.exit_code == plain.exit_code == result.exit_code == 0, trained.output
+    assert "10 of the former calibrate the model" in trained.output
+    assert "ensemble of 2 networks" in trained.output
+    assert "coverage of intervals or sets" in trained.output
+    rows = list(csv.DictReader(io.StringIO(result.stdout)))
+    assert list(rows[0]) == ["file", "row", "smiles", "size", "spread", "lower", "upper", "distance"]
+    for row in rows:
+        numbers = {name: float(row[name]) for name in list(row)[3:]}
+        assert numbers["lower"] <= numbers["size"] <= numbers["upper"]
+        assert numbers["spread"] >= 0 <= numbers["distance"]
+    assert refused.exit_code == 2
+    assert "Train it again with --calibration 0.1." in refused.output

@@ -40,7 +40,7 @@ def test_each_label_has_its_own_roc_auc(page):
     run, seen, outputs = page
     y = run.test.ys.numpy()
 
-    assert sorted(seen.headings[1:]) == sorted([*AROUND, "Labels", "Mistakes"])
+    assert sorted(seen.headings[1:]) == sorted([*AROUND, "Labels", "Mistakes", "Uncertainty"])
     for label, name in enumerate(run.model.classes):
         known = ~np.isnan(y[:, label])
         expected = roc_auc_score(y[known, label], outputs[known, label])
@@ -113,3 +113,13 @@ def test_graphs_other_than_molecules_are_drawn_as_vertices_and_lines(cache, tmp_
     assert sum("(graph " in caption for caption in page.captions) == 6
     assert not any("svg" in figure for figure in page.figures)
     assert page.figure("Mean squared error in each epoch")["data"][0]["y"] == [0.25, 0.5]
+
+
+def test_a_report_on_a_calibrated_model_has_a_reliability_diagram_and_its_coverage(clouds):
+    """The section of the task, with the coverage that was asked for beside that on the test set."""
+    model = clouds.model.calibrated(clouds.test)
+    page = Contents(model, EPOCHS, clouds.test).html()
+
+    assert "<h2>Uncertainty</h2>" in page
+    assert "expected calibration error" in page
+    assert "On the test set" in page

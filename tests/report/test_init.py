@@ -17,7 +17,7 @@ from tests.report.conftest import EPOCHS, made
 from tests.report.reading import read
 from tests.sentences import mentions
 
-SECTIONS = ["Metrics", "Training", "Confusion", "Classes", "Mistakes", "Pyramid", "Filters", "Settings"]
+SECTIONS = ["Metrics", "Training", "Confusion", "Classes", "Mistakes", "Uncertainty", "Pyramid", "Filters", "Settings"]
 
 
 @pytest.fixture(scope="module", params=["clouds", "images", "graphs"])

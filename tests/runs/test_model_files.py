@@ -129,7 +129,7 @@ def test_a_file_of_format_1_predicts_probabilities_of_shapes():
             recipe(task="os.system"),
             "task must be one of classification, .*: got 'os.system'",
         ),
-        (recipe(task="quantities"), "regression are mean, scale: found weights"),
+        (recipe(task="quantities"), "regression are mean, scale, spread: found weights"),
         (recipe(dataset="folder", options={"columns": 5}), "must be a list of names"),
         (recipe(labels="os.system"), "labelling .*one of cartesian.*'os.system'"),
         (recipe(network="X(3)"), "C, MP, AP, .*'X'"),

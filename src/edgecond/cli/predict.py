@@ -40,6 +40,20 @@ def predict(
     probabilities: Annotated[
         bool, typer.Option("--probabilities", help="Write the probability of every class.")
     ] = False,
+    coverage: Annotated[
+        float | None,
+        typer.Option(
+            help="Write an interval, or a set of classes, that holds the truth with this probability, as 0.9; for "
+            "models trained with --calibration."
+        ),
+    ] = None,
+    applicability: Annotated[
+        bool,
+        typer.Option(
+            "--applicability",
+            help="Write the distance to the nearest training example: 1 is as far as those are from each other.",
+        ),
+    ] = False,
     lines: Annotated[bool, typer.Option("--json", help="Write JSON lines instead of CSV.")] = False,
     raw: Annotated[
         bool,
@@ -59,12 +73,13 @@ def predict(
 
     Files that cannot be read are reported and left out, and the exit status is then 1.
 
+    Example: edgecond predict runs/train/solubility new.csv --coverage 0.9 --applicability
     Example: edgecond predict runs/demo runs/demo/examples/*.npy
     """
     import json
 
     from edgecond.runs.model import Model
-    from edgecond.runs.prediction import columns, predictions
+    from edgecond.runs.prediction import columns, predictions, Wanted
 
     unread = 0
 
@@ -77,7 +92,8 @@ def predict(
         loaded = Model.load(model)
         hidden = out is None and sys.stdout.isatty()  # rows that run over the terminal are progress enough
         with _written_to(out) as stream, counting(loaded.recipe.name, seen=not hidden) as progress:
-            names = columns(loaded, probabilities, ply)
+            wanted = Wanted(loaded, probabilities, coverage, applicability)
+            names = columns(loaded, wanted, ply)
             if not lines:
                 stream.write(csv_line(names, raw))
             for row in predictions(
@@ -85,7 +101,7 @@ def predict(
                 files,
                 views=views,
                 smiles=smiles,
-                probabilities=probabilities,
+                wanted=wanted,
                 ply=ply,
                 report=report,
                 progress=progress,

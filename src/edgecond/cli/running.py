@@ -84,7 +84,8 @@ def watched(name: str, work: Callable[..., T], *args: Any, **options: Any) -> T:
 def print_evaluation(model: Model, test: LabelledExamples, views: int | None = None) -> None:
     """Print the metrics of a model on its test set and, where there are classes, the confusion matrix."""
     with users_errors():
-        outputs, y = model.outputs_per_view(test, views), test.ys.numpy()
+        members, y = model.outputs_per_member(test, views), test.ys.numpy()
+        outputs = [view.mean(0) for view in members]
         metrics = model.metrics(outputs, y)
     confusion = model.task.confusion(y, outputs)
     if confusion is not None:
@@ -101,6 +102,9 @@ def print_evaluation(model: Model, test: LabelledExamples, views: int | None = N
         )
     elif len(outputs) > 1:
         echo(f"(mean of {len(outputs)} views)")
+    if model.uncertainty.scores:
+        mean, spread = model.mean_and_spread(members)
+        echo(model.uncertainty.coverage(model.task.nonconformity(y, mean, spread)))
 
 
 def shown_metrics(model: Model, metrics: Mapping[str, float]) -> dict[str, float]:

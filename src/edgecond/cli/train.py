@@ -127,6 +127,20 @@ def train(
         int | None, typer.Option(min=1, help="Number of epochs instead of the recipe's.", rich_help_panel=TRAINING)
     ] = None,
     settings: Settings = None,
+    ensemble: Annotated[
+        int | None,
+        typer.Option(min=1, max=100, help="Number of networks whose outputs are averaged.", rich_help_panel=TRAINING),
+    ] = None,
+    calibration: Annotated[
+        float | None,
+        typer.Option(
+            min=0,
+            max=0.5,
+            help="Share of the training set that calibrates probabilities and intervals instead; 0.1 by default for an "
+            "ensemble on your data, otherwise 0.",
+            rich_help_panel=TRAINING,
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, max=MAX_SEED, help="Random seed.", rich_help_panel=TRAINING)] = 0,
     workers: Workers = 0,
     jobs: Jobs = 1,
@@ -160,7 +174,7 @@ def train(
     Example: edgecond train solubility.csv --target logS --features temperature,solvent --descriptors
     Example: edgecond train solubility.csv --target logS --split scaffold --validation 0.1
     Example: edgecond train solubility.csv --target logS --folds 5 --jobs 2 --final
-    Example: edgecond train train.csv --test test.csv --target logS
+    Example: edgecond train train.csv --test test.csv --target logS --ensemble 5
     Example: edgecond train scans/ --vertices classification
     Example: edgecond train scans/ --columns x=rel_x,y=rel_z,z=rel_y,intensity=i
     """
@@ -180,6 +194,8 @@ def train(
     all_folds = folds is not None and fold is None
     with users_errors():
         changes = parse_settings(settings or [])
+        changes |= {"ensemble": ensemble} if ensemble is not None else {}
+        changes |= {"calibration": calibration} if calibration is not None else {}
         read_options = ReadOptions(
             smiles,
             tuple(target or ()),
@@ -232,12 +248,12 @@ def train(
 def _train_row(name: str, recipe: Recipe, fold: int, seed: int, out: Path, options: dict[str, Any]) -> None:
     """Train on a data set with a name."""
     from edgecond.nn import parallel
-    from edgecond.runs import run
+    from edgecond.runs import ensemble
     from edgecond.runs.user_data import training_notes
 
     if parallel.rank() == 0:
         echo("\n".join(training_notes(recipe)))
-    trained = watched(name, run.train, recipe, fold, seed, directory=out, **options)
+    trained = watched(name, ensemble.train, recipe, fold, seed, directory=out, **options)
     if parallel.rank() == 0:
         print_evaluation(trained.model, trained.test)
         echo(f"The model is in {out}; `edgecond report {out}` writes a page about it.")

@@ -90,7 +90,7 @@ class UserRuns:
     def final(self) -> None:
         """Train on everything."""
         from edgecond.nn import parallel
-        from edgecond.runs import run
+        from edgecond.runs import ensemble
         from edgecond.runs.crossvalidation import FINAL
         from edgecond.runs.recipe import with_settings
 
@@ -100,13 +100,14 @@ class UserRuns:
         everything = dataset.everything
         watched(
             f"{recipe.name} final",
-            run.train,
+            ensemble.train,
             recipe,
             0,
             self.source.split.seed,
             directory=directory,
             parts=(everything, everything),
             split="everything",
+            compared=True,
             **self.options,
         )
         if parallel.rank() == 0:
@@ -120,11 +121,11 @@ class UserRuns:
 
     def _train(self, dataset: Dataset, fold: int, directory: Path, name: str) -> Trained:
         from edgecond.nn import parallel
-        from edgecond.runs import run
+        from edgecond.runs import ensemble
 
         trained = watched(
             f"{dataset.recipe.name}{name}",
-            run.train,
+            ensemble.train,
             dataset.recipe,
             fold,
             self.source.split.seed,
@@ -132,6 +133,7 @@ class UserRuns:
             parts=(dataset.train, dataset.test),
             validation=dataset.validation,
             split=dataset.split_digest,
+            compared=True,
             **self.options,
         )
         if parallel.rank() == 0:

@@ -21,7 +21,7 @@ from edgecond.estimator.targets import plain
 from edgecond.nn.tasks import Outputs, Task
 from edgecond.nn.training import Step
 from edgecond.notation import Architecture
-from edgecond.runs import run
+from edgecond.runs import ensemble
 from edgecond.runs.blocks import Estimator, Parameters, read_history, Targets
 from edgecond.runs.model import Model, sample_settings
 from edgecond.runs.recipe import first_error, Recipe, with_epochs, with_settings
@@ -90,7 +90,7 @@ class EdgeCondEstimator(BaseEstimator):
         examples = kind.with_features(reader.examples(rows, targets, names), features, None)
         data = UserData(examples.name, examples, (), task.per_vertex, kind.rows_dataset, kind.rows_options(reader))
         recipe = self._with_parameters(recipe_for(kind, task, data), kind, task)
-        trained = run.train(
+        trained = ensemble.train(
             recipe,
             seed=_seed(self.random_state),
             directory=None,

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import nn
 
@@ -19,7 +20,6 @@ class NonFiniteOutputError(EdgecondError, ArithmeticError):
     """The outputs of a network are infinite or not numbers."""
 
 
-@torch.no_grad()
 def predict(
     network: nn.Module,
     batches: Iterable[Sample],
@@ -29,17 +29,27 @@ def predict(
 
     There is a row for each graph; or for each vertex, and where points were joined to vertices, for each point.
     """
-    network.eval()
-    device = next(network.parameters()).device
+    outputs, ys = predict_all([network], batches, task)
+    return outputs[0], ys
+
+
+@torch.no_grad()
+def predict_all(
+    networks: Sequence[nn.Module], batches: Iterable[Sample], task: Task
+) -> tuple[Float[np.ndarray, "k n t"], NDArray[Any]]:
+    """Return the outputs of several networks for every sample, and the targets; see `predict`."""
+    for network in networks:
+        network.eval()
+    device = next(networks[0].parameters()).device
     outputs, ys = [], []
     for sample in batches:
         sample = sample.to(device)
-        output, y = task.outputs(network(*sample.inputs)), sample.y
+        output, y = torch.stack([task.outputs(network(*sample.inputs)) for network in networks]), sample.y
         if sample.voxel is not None:
-            output, y = output[sample.voxel], y[sample.voxel]
+            output, y = output[:, sample.voxel], y[sample.voxel]
         outputs.append(output.double().cpu())
         ys.append(y.cpu())
-    return torch.cat(outputs).numpy(), torch.cat(ys).numpy()
+    return torch.cat(outputs, 1).numpy(), torch.cat(ys).numpy()
 
 
 def check_finite(views: Sequence[Outputs]) -> None:

@@ -129,6 +129,22 @@ class Network(nn.Module):
         self, x: Float[Tensor, "n d0"], pyramid: Pyramid, features: Float[Tensor, "b f"] | None = None
     ) -> Float[Tensor, "b classes"]:
         """Return the scores of the classes for each sample of a batch; with V, for each vertex of level 0."""
+        return self._signal(x, pyramid, features, len(self.layers))
+
+    def embed(
+        self, x: Float[Tensor, "n d0"], pyramid: Pyramid, features: Float[Tensor, "b f"] | None = None
+    ) -> Float[Tensor, "b d"]:
+        """Return the signal before the last FC: the embedding of each sample, or of each vertex."""
+        return self._signal(x, pyramid, features, self._last(FC))
+
+    @property
+    def embedding_width(self) -> int:
+        """Width of the signal before the last FC."""
+        last = self._last(FC)
+        return int(self.layers[last][0].in_features) - self.features * (last in self._head)  # type: ignore[index]
+
+    def _signal(self, x: Tensor, pyramid: Pyramid, features: Tensor | None, count: int) -> Tensor:
+        """Return the signal after the first `count` layers."""
         if len(pyramid) != self.architecture.resolutions:
             raise ValueError(
                 f"this network needs a pyramid of {self.architecture.resolutions} levels: got {len(pyramid)} levels."
@@ -139,7 +155,7 @@ class Network(nn.Module):
                 f"this network needs {self.features or 'no'} features of each sample: got {width or 'none'}."
             )
         skips: tuple[Tensor, ...] = ()  # the last signal of each level so far
-        for position, (layer, level) in enumerate(zip(self.layers, self.architecture.levels, strict=True)):
+        for position, (layer, level) in enumerate(zip(self.layers[:count], self.architecture.levels, strict=False)):
             if features is not None and position in self._head:
                 x = torch.cat([x, features.to(x.dtype)], 1)
             skips = (*skips[:level], x)

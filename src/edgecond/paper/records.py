@@ -14,9 +14,9 @@ from edgecond.errors import DataError, listed
 from edgecond.files import reading, write_atomic
 from edgecond.nn import kernels, parallel
 from edgecond.runs.blocks import Record
+from edgecond.runs.ensemble import train
 from edgecond.runs.model import versions
 from edgecond.runs.recipe import first_error, Recipe
-from edgecond.runs.run import train
 
 
 def reproduce(

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+from jaxtyping import Float
+
 from edgecond.data import datasets
 from edgecond.data.kinds import LabelledExamples
 from edgecond.nn.tasks import Outputs
@@ -38,13 +41,22 @@ class Contents:
 
     @cached_property
     def views(self) -> list[Outputs]:
-        """The outputs of each view of the test set."""
-        return self.model.outputs_per_view(self.test)
+        """The outputs of each view of the test set, calibrated."""
+        return [self.model.task.tempered(view.mean(0)) for view in self._members]
+
+    @cached_property
+    def _members(self) -> list[Float[np.ndarray, "k n t"]]:
+        """The outputs of each network in each view."""
+        return self.model.outputs_per_member(self.test)
 
     def html(self) -> str:
         """Return the page."""
         recipe, count = self.model.recipe, self.history[-1]["epoch"]
-        findings = self.model.task.findings(self.model.classes, self.test.ys.numpy(), self.views)
+        task, names, y = self.model.task, self.model.classes, self.test.ys.numpy()
+        findings = task.findings(names, y, self.views)
+        findings += task.uncertainty(
+            names, y, *self.model.mean_and_spread(self._members), self.model.uncertainty.scores
+        )
         sections = [
             self._headline(),
             self._curves(),
@@ -126,7 +138,8 @@ class Contents:
 
     def _settings(self) -> str:
         recipe, about = self.model.recipe, self.model.about
-        parameters = f"{sum(parameter.numel() for parameter in self.model.network.parameters()):,}"
+        networks = self.model.networks
+        parameters = f"{sum(each.numel() for network in networks for each in network.parameters()):,}"
         shown = {**about, "seconds": self.history[-1].get("seconds"), "parameters": parameters, **recipe.settings()}
         if recipe.name in recipes():
             command = f"edgecond train {recipe.name} --epochs {about['epochs']} --fold {about['fold']}"

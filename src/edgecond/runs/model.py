@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
+from jaxtyping import Float
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, PositiveInt
 from torch import Tensor
@@ -21,18 +21,21 @@ from edgecond.data.samples import Batches
 from edgecond.errors import CheckpointError, DataError, RecipeError
 from edgecond.graph import Sample
 from edgecond.nn import evaluation, tasks
+from edgecond.nn.applicability import Applicability, embed
+from edgecond.nn.applicability import MOST as MOST_EMBEDDINGS
 from edgecond.nn.checkpoint import load_checkpoint, save_checkpoint
 from edgecond.nn.network import Network
 from edgecond.nn.tasks import Outputs, Task
-from edgecond.nn.training import check_finite, check_weights, seeded, split_prefix
-from edgecond.notation import C, FC
+from edgecond.nn.tasks.conformal import condensed
+from edgecond.nn.training import check_finite
+from edgecond.notation import FC
+from edgecond.runs import weights
 from edgecond.runs.recipe import Augment, first_error, Recipe
+from edgecond.runs.uncertainty import Uncertainty
+from edgecond.runs.weights import Widths
 
 FILE = "model.safetensors"
 SHOWN = 10  # classes in a message
-MOST_WEIGHTS = 2**28
-"""Weights of a network to train: a gibibyte, and as much again for gradients and for momentum."""
-Widths = tuple[int, tuple[int, ...]]  # of the input signal, and of the labels at each level
 
 
 def versions() -> dict[str, str]:
@@ -78,6 +81,8 @@ class Model:
         network: The network.
         task: What it predicts.
         about: How it was trained: fold, seed, epochs, digest of the data, versions.
+        members: The other networks of an ensemble.
+        uncertainty: What bounds its errors, and what new examples are compared with.
     """
 
     recipe: Recipe
@@ -88,6 +93,8 @@ class Model:
     network: Network
     task: Task
     about: dict[str, Any]
+    members: tuple[Network, ...] = ()
+    uncertainty: Uncertainty = Uncertainty()  # noqa: RUF009 (immutable)
 
     @staticmethod
     def new(
@@ -122,15 +129,7 @@ class Model:
         except ValueError as error:
             raise RecipeError(f"the settings of {recipe.name} do not fit together: {error}") from error
         widths = _widths(preparation.view(examples, 0, 1).sample([0], 0))
-        features = preparation.features
-        numbers = sum(parameter.numel() for parameter in _outline(recipe, widths, features).parameters())
-        if numbers > MOST_WEIGHTS:
-            raise RecipeError(
-                f"a network must have at most {MOST_WEIGHTS:,} weights: {recipe.network} with hidden layers of "
-                f"{list(recipe.hidden)} has {numbers:,}. Choose smaller widths."
-            )
-        with seeded(seed, torch.device("cpu")):
-            network = _network(recipe, widths, features)
+        network = weights.drawn(recipe, widths, preparation.features, seed)
         about = {"seed": seed, "data": examples.digest, **preparation.about}
         fitted = task.fit(examples.ys, len(classes), balanced=recipe.balanced)
         return Model(recipe, classes, widths, kind, preparation, network, fitted, about)
@@ -158,22 +157,24 @@ class Model:
         return replace(self, preparation=self.preparation.transient())
 
     def outputs_per_view(self, examples: Any, views: int | None = None) -> list[Outputs]:
-        """Return the outputs for some examples, in each of several views.
+        """Return the mean outputs of all networks for some examples, in each of several views.
 
         Args:
             examples: The examples, with or without targets.
             views: Number of views; that of the recipe by default.
         """
+        return [outputs.mean(0) for outputs in self.outputs_per_member(examples, views)]
+
+    def outputs_per_member(self, examples: Any, views: int | None = None) -> list[Float[np.ndarray, "k n t"]]:
+        """Return the outputs of each network for some examples, in each of several views; see `outputs_per_view`."""
         if not len(examples):
             raise DataError(f"{self.recipe.name} must be given at least one example: there is none.")
         count = self.kind.views(sample_settings(self.recipe)) if views is None else views
         self.check_views(count)
-        outputs = []
-        for view in range(count):
-            source = self.preparation.view(examples, view, count)
-            batches = Batches(source, self.recipe.train.batch_size, shuffle=False)
-            outputs.append(evaluation.predict(self.network, map(self._checked, batches.epoch(0)), self.task)[0])
-        return outputs
+        return [
+            evaluation.predict_all(self.networks, self._samples(examples, view, count), self.task)[0]
+            for view in range(count)
+        ]
 
     def check_views(self, views: int) -> None:
         """Refuse more views of an example than there can be."""
@@ -183,7 +184,57 @@ class Model:
 
     def outputs(self, examples: Any, views: int | None = None) -> Outputs:
         """Return the mean outputs over views: a row per example, or per point or vertex of all examples."""
-        return np.mean(self.outputs_per_view(examples, views), axis=0)
+        return self.outputs_and_spread(examples, views)[0]
+
+    def outputs_and_spread(self, examples: Any, views: int | None = None) -> tuple[Outputs, Outputs | None]:
+        """Return the mean outputs over views and networks, calibrated, and the spread of an ensemble."""
+        return self.mean_and_spread(self.outputs_per_member(examples, views))
+
+    def mean_and_spread(self, views: Sequence[Float[np.ndarray, "k n t"]]) -> tuple[Outputs, Outputs | None]:
+        """Return the calibrated mean over networks and views, and the standard deviation over networks."""
+        members = np.mean(views, axis=0)
+        return self.task.tempered(members.mean(0)), members.std(0, ddof=1) if len(members) > 1 else None
+
+    @property
+    def networks(self) -> tuple[Network, ...]:
+        """All networks, whose outputs are averaged."""
+        return self.network, *self.members
+
+    def _samples(self, examples: Any, view: int = 0, views: int = 1) -> Iterator[Sample]:
+        """Return the batches of a view."""
+        source = self.preparation.view(examples, view, views)
+        return map(self._checked, Batches(source, self.recipe.train.batch_size, shuffle=False).epoch(0))
+
+    # Uncertainty
+
+    def calibrated(self, examples: LabelledExamples) -> Model:
+        """Return the model with probabilities calibrated and errors bounded by examples that it was not trained on."""
+        if not self.task.calibrates:
+            raise RecipeError(
+                f"calibration is for tasks with a prediction for each example: got {self.recipe.calibration:g} for "
+                f"{self.task.name}. Leave it out."
+            )
+        y, views = examples.ys.numpy(), self.outputs_per_member(examples, self.views())
+        model = replace(self, task=self.task.calibrated(y, *self.mean_and_spread(views)))
+        outputs, spread = model.mean_and_spread(views)
+        scores = tuple(map(condensed, model.task.nonconformity(y, outputs, spread)))
+        return replace(model, uncertainty=replace(self.uncertainty, scores=scores))
+
+    def compared_with(self, examples: LabelledExamples, seed: int) -> Model:
+        """Return the model with the embeddings of its training examples, or of a random choice of many."""
+        chosen = np.random.default_rng(seed).permutation(len(examples))[:MOST_EMBEDDINGS]
+        found = embed(self.network, self._samples(examples.take(sorted(chosen.tolist()))))
+        applicability = Applicability(found.astype(np.float32))
+        return replace(self, uncertainty=replace(self.uncertainty, applicability=applicability))
+
+    def distances(self, examples: Any) -> Float[np.ndarray, " n"]:
+        """Return how far examples are from the training set; see `Applicability`."""
+        if self.uncertainty.applicability is None:
+            raise DataError(
+                f"{self.recipe.name} must hold embeddings of its training set to be compared with: it has none. "
+                "`edgecond train` keeps some of your data, where each example has a prediction."
+            )
+        return self.uncertainty.applicability.distances(embed(self.network, self._samples(examples)))
 
     def predict(self, X: Any, *, views: int | None = None, features: Any = None) -> Outputs:
         """Return probabilities or numbers for rows in memory.
@@ -200,12 +251,18 @@ class Model:
             A row per example, or per point or vertex where the model predicts for those, one example after the other;
             a column per class or target, in the order of `classes`.
         """
+        return self.transient().outputs(self.rows(X, features), self.views(views))
+
+    def rows(self, X: Any, features: Any = None) -> Any:
+        """Return rows in memory as examples; see `predict`."""
         rows = listed(X)
         check_rows(rows, self.kind)
         examples = self.kind.restore_reader(self.learned, None).unlabelled(rows)
-        examples = self.kind.with_features(examples, features, self.learned)
-        count = self.kind.views_to_predict(sample_settings(self.recipe)) if views is None else views
-        return self.transient().outputs(examples, count)
+        return self.kind.with_features(examples, features, self.learned)
+
+    def views(self, asked: int | None = None) -> int:
+        """Return the number of views of a new example, unless another is asked for."""
+        return self.kind.views_to_predict(sample_settings(self.recipe)) if asked is None else asked
 
     def evaluate(self, examples: LabelledExamples, views: int | None = None) -> dict[str, float]:
         """Return the metrics on some examples, with votes and mean scores over views where there are several."""
@@ -218,8 +275,7 @@ class Model:
 
     def save(self, path: Path) -> None:
         """Write the model file; nothing in it is ever executed."""
-        tensors = {f"network.{name}": value for name, value in self.network.state_dict().items()}
-        tensors |= self.preparation.tensors
+        tensors = {**weights.named(self.networks), **self.preparation.tensors, **self.uncertainty.tensors}
         about = {"recipe": self.recipe.settings(), "classes": self.classes, "widths": self.widths, **self.about}
         about |= {"objective": self.task.parameters}
         about |= {"features": encoding} if (encoding := self.preparation.encoding) else {}
@@ -289,51 +345,18 @@ def _restored(tensors: dict[str, Tensor], content: Any) -> Model:
         outputs = recipe.network.classes or "no"
         raise ValueError(f"the network has {outputs} outputs, and {len(about.classes)} have a name.")
     check_finite(tensors)
-    weights, _ = split_prefix(tensors, "network.")
     preparation = kind.restore(sample_settings(recipe), tensors, about.widths[0], about.features)
-    network = _with_weights(recipe, about.widths, preparation.features, weights)
-    if surplus := [name for name in tensors if not name.startswith("network.") and name not in preparation.tensors]:
+    network, *members = weights.restored(recipe, about.widths, preparation.features, tensors)
+    restored = task.restore(about.objective, len(about.classes))
+    uncertainty = Uncertainty.restore(tensors, restored, about.classes, network.embedding_width)
+    used = {*preparation.tensors, *uncertainty.tensors}
+    if surplus := [name for name in tensors if not weights.NAME.match(name) and name not in used]:
         raise ValueError(f"it has the tensor {surplus[0][:60]!r}, which nothing uses.")
     rest = about.model_dump(exclude={"recipe", "classes", "widths", "objective", "features"})
-    restored = task.restore(about.objective, len(about.classes))
-    return Model(recipe, about.classes, about.widths, kind, preparation, network, restored, rest)
-
-
-def _with_weights(recipe: Recipe, widths: Widths, features: int, weights: dict[str, Tensor]) -> Network:
-    """Return the network of a recipe with these weights; their names and shapes are compared before it is allocated."""
-    convolutions = sum(isinstance(layer, C) for layer in recipe.network)
-    needed = recipe.network.parametric_layers + convolutions * len(recipe.hidden)
-    if needed > len(weights) or len(recipe.network) > 2 * len(weights):  # each layer takes time and memory
-        raise ValueError(
-            f"the network has {len(recipe.network)} layers, and {needed} with weights: the file has {len(weights)} "
-            "tensors of weights."
-        )
-    network = _outline(recipe, widths, features)
-    check_weights(network, weights)
-    network.load_state_dict(weights, assign=True)
-    return network
-
-
-def _outline(recipe: Recipe, widths: Widths, features: int) -> Network:
-    """Return the network of a recipe, for whose weights no memory is allocated."""
-    try:
-        with torch.device("meta"):
-            return _network(recipe, widths, features)
-    except (TypeError, RuntimeError):  # sizes beyond 64 bits
-        raise RecipeError("the network is larger than any file can hold. Choose smaller widths.") from None
+    return Model(
+        recipe, about.classes, about.widths, kind, preparation, network, restored, rest, tuple(members), uncertainty
+    )
 
 
 def _widths(sample: Sample) -> Widths:
     return sample.x.shape[1], tuple(graph.labels.width for graph in sample.pyramid.graphs)
-
-
-def _network(recipe: Recipe, widths: Widths, features: int) -> Network:
-    return Network(
-        recipe.network,
-        *widths,
-        hidden=recipe.hidden,
-        identity=recipe.identity,
-        degree_factor=recipe.degree_factor,
-        dropout=recipe.dropout,
-        features=features,
-    )

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from jaxtyping import Float
 
 from edgecond.data.formats import ply as ply_format
 from edgecond.data.formats import read_points
@@ -14,21 +15,77 @@ from edgecond.data.kinds import Batch, ReadOptions
 from edgecond.errors import DataError
 from edgecond.files import path_text, write_atomic
 from edgecond.nn.tasks import Outputs
-from edgecond.runs.model import Model, sample_settings
+from edgecond.runs.model import Model
 
 Row = dict[str, Any]
+_Row = Float[np.ndarray, " t"]  # the outputs for one example
 Report = Callable[[str], None]
 Progress = Callable[[int, int | None], None]
 
 
-def columns(model: Model, probabilities: bool = False, ply: Path | None = None) -> list[str]:
+class Wanted:
+    """What is wanted of each prediction.
+
+    Args:
+        model: A trained model.
+        probabilities: Whether the probability of every class is wanted.
+        coverage: Probability with which an interval or a set of classes is to hold the truth; none for neither.
+        applicability: Whether the distance to the training set is wanted.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        probabilities: bool = False,
+        coverage: float | None = None,
+        applicability: bool = False,
+    ) -> None:
+        self.task, self.names, self.probabilities = model.task, model.classes, probabilities
+        targets = model.task.targets(model.classes)
+        self.limits = None if coverage is None else model.uncertainty.limits(coverage, targets)
+        self.applicability = applicability
+        self.spread = bool(model.members)
+
+    def columns(self) -> list[str]:
+        """Return the names of the columns of a prediction, in order."""
+        zeros = np.zeros(len(self.names))
+        beside = self._beside(zeros, zeros if self.spread else None, 0.0 if self.applicability else None)
+        return [*self.task.columns(self.names, self.probabilities), *beside]
+
+    def row(self, output: _Row, spread: _Row | None, distance: float | None) -> Row:
+        """Return the prediction for one example, or one vertex, by the names of columns."""
+        return self.task.row(self.names, output, self.probabilities) | self._beside(output, spread, distance)
+
+    def _beside(self, output: _Row, spread: _Row | None, distance: float | None) -> Row:
+        """Return how sure a prediction is."""
+        cells: Row = {} if spread is None else {**self.task.spread_row(self.names, output, spread)}
+        if self.limits is not None:
+            cells |= self.task.bounds_row(self.names, output, spread, self.limits)
+        return cells if distance is None else cells | {"distance": round(float(distance), 4)}
+
+
+def columns(model: Model, wanted: Wanted | None = None, ply: Path | None = None) -> list[str]:
     """Return the names of the columns of `predictions`, in order."""
     if ply is not None:
         if not model.kind.writes_points or not model.task.per_vertex:
             raise DataError(f"--ply is for models that predict for points: {model.recipe.name} does not. Leave it out.")
         return ["file", "written"]
     unit = [model.kind.unit] if model.task.per_vertex else []
-    return [*model.kind.place, *unit, *model.task.columns(model.classes, probabilities)]
+    return [*model.kind.place, *unit, *(wanted or Wanted(model)).columns()]
+
+
+def predicted(model: Model, X: Any, *, views: int | None = None, features: Any = None, **options: Any) -> list[Row]:
+    """Return what `edgecond predict` writes, for rows in memory: a table for each, or for each point or vertex.
+
+    Args:
+        model: A trained model.
+        X: The rows; see `Model.predict`.
+        views: Number of views whose outputs are averaged.
+        features: Columns beside the rows; see `Model.predict`.
+        options: What is wanted; see `Wanted`.
+    """
+    wanted, examples, model = Wanted(model, **options), model.rows(X, features), model.transient()
+    return [wanted.row(*parts) for parts in zip(*_parts(model, examples, model.views(views), wanted), strict=True)]
 
 
 def predictions(
@@ -37,7 +94,7 @@ def predictions(
     *,
     views: int | None = None,
     smiles: str | None = None,
-    probabilities: bool = False,
+    wanted: Wanted | None = None,
     ply: Path | None = None,
     report: Report,
     progress: Progress = lambda done, total: None,
@@ -52,13 +109,12 @@ def predictions(
         views: Number of views whose outputs are averaged: orientations of a cloud, 1 by default, or sparsifications of
             a graph, all by default.
         smiles: Column of the SMILES in a table.
-        probabilities: Whether the probability of every class is wanted.
+        wanted: What is wanted of each prediction.
         ply: Where there are predictions for points: directory for a file of each cloud with them.
         report: Called with a sentence about what cannot be read.
         progress: Called with the number of examples done and, where it is known, of all.
     """
-    model, settings = model.transient(), sample_settings(model.recipe)
-    count = model.kind.views_to_predict(settings) if views is None else views
+    wanted, model, count = wanted or Wanted(model), model.transient(), model.views(views)
     model.check_views(count)
     total: list[int] = []
     done, unreadable = 0, 0
@@ -71,7 +127,7 @@ def predictions(
     written: dict[Path, Path] = {}
     options = ReadOptions(smiles=smiles)
     for batch in _batches(model, files, options, report_file, total):
-        for place, output in _outputs(model, batch, count, report_file):
+        for place, output, spread, distance in _outputs(model, batch, count, wanted, report_file):
             path = place["file"]
             shown = place | {"file": path_text(path)}
             if not np.isfinite(output).all():
@@ -80,10 +136,11 @@ def predictions(
                 yield from _written(model, path, output, ply, written, report)
             elif model.task.per_vertex:
                 unit = model.kind.unit
-                for number, row in enumerate(output):
-                    yield shown | {unit: number} | model.task.row(model.classes, row, probabilities)
+                spreads = [None] * len(output) if spread is None else spread
+                for number, (row, beside) in enumerate(zip(output, spreads, strict=True)):
+                    yield shown | {unit: number} | wanted.row(row, beside, distance)
             else:
-                yield shown | model.task.row(model.classes, output, probabilities)
+                yield shown | wanted.row(output, spread, distance)
         done += len(batch)
         progress(done + unreadable, total[0] if total else None)
 
@@ -96,21 +153,35 @@ def _batches(
         yield from model.kind.read_shard(learned, shard, report)
 
 
-def _outputs(model: Model, batch: Batch, views: int, report: Report) -> Iterator[tuple[Row, Outputs]]:
-    """Yield the outputs of each example; if no graph can be made of one, each is predicted alone."""
+def _parts(model: Model, examples: Any, views: int, wanted: Wanted) -> tuple[Outputs, Any, Any]:
+    """Return outputs, spreads and distances, with None in the place of each that there is not."""
+    outputs, spread = model.outputs_and_spread(examples, views)
+    none = [None] * len(outputs)
+    distances = model.distances(examples) if wanted.applicability else none
+    return outputs, none if spread is None else spread, distances
+
+
+def _outputs(
+    model: Model, batch: Batch, views: int, wanted: Wanted, report: Report
+) -> Iterator[tuple[Row, Outputs, Any, float | None]]:
+    """Yield outputs, spread and distance of each example; if no graph can be made of one, each is predicted alone."""
     if not len(batch):
         return
     try:
-        outputs = model.outputs(batch.examples, views)
+        outputs, spread, distances = _parts(model, batch.examples, views, wanted)
     except ValueError as error:
         if len(batch) > 1:
             for single in batch.singles():
-                yield from _outputs(model, single, views, report)
+                yield from _outputs(model, single, views, wanted, report)
         else:
             report(f"{path_text(batch.places[0]['file'])} cannot be converted to a graph: {error}")
         return
-    rows = np.split(outputs, np.cumsum(batch.sizes)[:-1]) if model.task.per_vertex else outputs
-    yield from zip(batch.places, rows, strict=True)
+    if not model.task.per_vertex:
+        yield from zip(batch.places, outputs, spread, distances, strict=True)
+        return
+    ends = np.cumsum(batch.sizes)
+    for place, start, end in zip(batch.places, ends - batch.sizes, ends, strict=True):
+        yield place, outputs[start:end], spread[start:end] if model.members else None, None
 
 
 def _written(

@@ -114,6 +114,8 @@ class Recipe(_Part):
         standardised: Whether attributes are standardised over the training set.
         task: What is predicted: a task of `edgecond.nn.tasks`.
         balanced: Whether rare classes count as much as frequent ones in the loss.
+        ensemble: Number of networks in the model, trained with seeds that follow each other.
+        calibration: Share of the training set that calibrates probabilities and intervals instead of being trained on.
         hidden: Hidden widths of the filter networks.
         radius_scale: Factor on all radii.
         identity: Whether convolutions have identity connections.
@@ -139,6 +141,8 @@ class Recipe(_Part):
     standardised: bool = False
     task: Annotated[str, BeforeValidator(_task)] = "classification"
     balanced: bool = False
+    ensemble: int = Field(default=1, ge=1, le=100)
+    calibration: float = Field(default=0.0, ge=0, le=0.5)
     hidden: tuple[PositiveInt, ...] = (16, 32)
     radius_scale: float = Field(default=1.0, gt=0)
     identity: bool = False

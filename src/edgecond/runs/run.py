@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -232,10 +232,9 @@ class Run:
         self._log()
 
     def _log(self) -> None:
-        """Write a line of JSON for each epoch so far."""
-        lines = "".join(json.dumps(epoch) + "\n" for epoch in self.history)
+        """Write the epochs so far."""
         if self.directory is not None and parallel.rank() == 0:
-            write_atomic(self.directory / "log.jsonl", lines.encode())
+            write_log(self.directory, self.history)
 
 
 @dataclass(frozen=True, eq=False)
@@ -346,6 +345,11 @@ def _selection(model: Model, training: Training, validation: LabelledExamples | 
         return model.evaluate(validation, views=1)[model.task.validation_metric]
 
     return Selection(measure, training, model.recipe.train.patience)
+
+
+def write_log(directory: Path, history: Sequence[Mapping[str, Any]]) -> None:
+    """Write a line of JSON for each epoch."""
+    write_atomic(directory / "log.jsonl", "".join(json.dumps(epoch) + "\n" for epoch in history).encode())
 
 
 @contextmanager

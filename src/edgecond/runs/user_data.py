@@ -26,6 +26,9 @@ from edgecond.nn import tasks
 from edgecond.nn.tasks import Task
 from edgecond.runs.recipe import find, Recipe, with_epochs, with_settings
 
+CALIBRATION = 0.1
+"""Share of the training set that calibrates an ensemble, unless another is asked for."""
+
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
@@ -111,6 +114,8 @@ class Loaded:
         recipe = recipe_for(kind, self.task, data)
         notes = [*data.notes, kind.settings_note(recipe.dotted()), f"task: {self.task.name}", *split_notes]
         recipe = with_settings(with_epochs(recipe, epochs), settings or {})
+        if recipe.ensemble > 1 and self.task.calibrates and "calibration" not in (settings or {}):
+            recipe = with_settings(recipe, {"calibration": CALIBRATION})
         sizes = {name: len(part) for name, part in zip(("training", "validation", "test"), parts, strict=True)}
         if not sizes["validation"]:
             if split.share:
@@ -119,7 +124,9 @@ class Loaded:
                     f"{sizes['training']} training examples has none. Ask for a larger share."
                 )
             del sizes["validation"]
-        notes += [", ".join(f"{size} {name} examples" for name, size in sizes.items()), *training_notes(recipe)]
+        counts = ", ".join(f"{size} {name} examples" for name, size in sizes.items())
+        held = f"; {100 * recipe.calibration:g} % of the first calibrate the model" if recipe.calibration else ""
+        notes += [f"{counts}{held}", *training_notes(recipe)]
         train, validation, test = (every.take(part.tolist()) for part in parts)
         kept = tuple(note for note in notes if note)
         return Dataset(recipe, train, test, kept, validation if len(validation) else None, parts, self)
@@ -198,7 +205,8 @@ def load(path: Path, options: ReadOptions, split: Split) -> Loaded:
 
 def training_notes(recipe: Recipe) -> list[str]:
     """Return how a recipe trains, in sentences."""
-    notes = [f"network: {recipe.network}", recipe.train.description]
+    several = f"ensemble of {recipe.ensemble} networks: " if recipe.ensemble > 1 else "network: "
+    notes = [f"{several}{recipe.network}", recipe.train.description]
     return [*notes, "rare classes count as much as frequent ones"] if recipe.balanced else notes
 
 

@@ -50,7 +50,7 @@ def test_a_file_brings_a_task_back(task):
         ("classification", {"temperature": (1.0, 1.0)}, "temperature must have a number for each of 1 outputs"),
         ("classification", {"temperature": (0.0,)}, "temperature must be positive: found 0"),
         ("multilabel", {"temperature": (1.0, -2.0)}, "temperature must be positive: found -2"),
-        ("regression", {"mean": (1.0, 2.0)}, "the parameters of regression are mean, scale: found mean"),
+        ("regression", {"mean": (1.0, 2.0)}, "the parameters of regression are mean, scale, spread: found mean"),
         ("regression", {"mean": (1.0,), "scale": (1.0,)}, "mean must have a number for each of 2 outputs"),
     ],
 )

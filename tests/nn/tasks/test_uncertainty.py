@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import torch
 
 from edgecond.nn.tasks import Classification
 from edgecond.nn.tasks.conformal import condensed, limit
@@ -169,3 +170,27 @@ def test_a_report_has_a_reliability_diagram(task):
     (curve,) = finding.parts
     assert "expected calibration error 0.00 %" in curve.caption
     assert curve.diagonal
+
+
+def test_scores_are_those_of_calibrated_outputs():
+    """The sigmoid or softmax of scores, and numbers in standard deviations, give back the calibrated outputs."""
+    probabilities = torch.tensor([[0.2, 0.7, 0.1], [0.5, 0.25, 0.25]], dtype=torch.float64)
+    one, several = Classification(temperature=(2.0,)), Multilabel(temperature=(2.0, 0.5, 1.0))
+    numbers = Regression((1.0, 2.0, 3.0), (4.0, 5.0, 6.0))
+
+    tempered = torch.from_numpy(one.tempered(probabilities.numpy()))
+    torch.testing.assert_close(one.scores(probabilities).softmax(1), tempered)
+    tempered = torch.from_numpy(several.tempered(probabilities.numpy()))
+    torch.testing.assert_close(several.scores(probabilities).sigmoid(), tempered, rtol=1e-5, atol=1e-6)
+    torch.testing.assert_close(numbers.outputs(numbers.scores(probabilities)), probabilities)
+    assert (one.rescales, Classification().rescales, numbers.rescales) == (True, False, False)
+
+
+def test_intervals_are_wider_where_the_networks_of_an_ensemble_differ():
+    """By hand: with a mean spread of 2, spreads of 0 and 4 give intervals in units of 2 and 6."""
+    task = Regression((0.0,), (9.0,)).calibrated(np.zeros((2, 1)), np.zeros((2, 1)), np.array([[1.0], [3.0]]))
+
+    narrow, wide = (task.bounds_row(["logS"], np.zeros(1), np.array([spread]), [1.5]) for spread in (0.0, 4.0))
+
+    assert narrow == {"lower": -3.0, "upper": 3.0}
+    assert wide == {"lower": -9.0, "upper": 9.0}

@@ -129,6 +129,15 @@ class Task(ABC):
         """Return what the scores of a network mean: probabilities, or numbers in their own units."""
 
     @abstractmethod
+    def scores(self, outputs: Tensor) -> Tensor:
+        """Return the scores of calibrated outputs: of these scores, `meaning` is true."""
+
+    @property
+    def rescales(self) -> bool:
+        """Whether calibrated outputs are not those of the scores of a network."""
+        return False
+
+    @abstractmethod
     def evaluate(self, y: NDArray[Any], views: Views, *, average: bool = True) -> dict[str, float]:
         """Return the metrics on some examples.
 
@@ -153,7 +162,7 @@ class Task(ABC):
 
     # Uncertainty
 
-    def calibrated(self, y: NDArray[Any], outputs: Outputs) -> Self:
+    def calibrated(self, y: NDArray[Any], outputs: Outputs, spread: Outputs | None = None) -> Self:
         """Return the task with what it takes from the outputs for a calibration set, such as a temperature."""
         return self
 
@@ -285,8 +294,8 @@ class Task(ABC):
                 raise ValueError(
                     f"{name} must have a number for each of {count} outputs of {cls.name}: found {len(numbers)}."
                 )
-            if name == "temperature" and min(numbers, default=1) <= 0:
-                raise ValueError(f"the temperature must be positive: found {min(numbers):g}.")
+            if name in ("temperature", "spread") and min(numbers, default=1) <= 0:
+                raise ValueError(f"the {name} must be positive: found {min(numbers):g}.")
         return cls(**parameters)
 
     @classmethod

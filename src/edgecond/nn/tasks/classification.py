@@ -100,6 +100,14 @@ class Classification(Task):
         """Return the probabilities of the classes."""
         return scores.softmax(1)
 
+    def scores(self, outputs: Tensor) -> Tensor:
+        """Return the logarithms of the probabilities, divided by the temperature."""
+        return outputs.clamp(min=_SMALLEST).log() / (self.temperature or (1.0,))[0]
+
+    @property
+    def rescales(self) -> bool:
+        return bool(self.temperature)
+
     def evaluate(self, y: Classes, views: Views, *, average: bool = True) -> dict[str, float]:
         """Return the metrics of a single view and, if there are several, those of their votes and mean scores."""
         classes = views[0].shape[1]
@@ -115,7 +123,7 @@ class Classification(Task):
     def decide(self, outputs: Outputs) -> Classes:
         return outputs.argmax(1)
 
-    def calibrated(self, y: Classes, outputs: Outputs) -> Self:
+    def calibrated(self, y: Classes, outputs: Outputs, spread: Outputs | None = None) -> Self:
         """Return the task with the temperature of the least cross-entropy (Guo et al. 2017)."""
         known = np.flatnonzero(y >= 0)
         if len(known) < FEWEST:

@@ -68,6 +68,14 @@ class Multilabel(Task):
         """Return the probability of yes for each label."""
         return scores.sigmoid()
 
+    def scores(self, outputs: Tensor) -> Tensor:
+        """Return the logits of the probabilities, divided by the temperature of each label."""
+        return outputs.logit(eps=1e-7) / outputs.new_tensor(self.temperature or 1.0)
+
+    @property
+    def rescales(self) -> bool:
+        return bool(self.temperature)
+
     def evaluate(self, y: Outputs, views: Views, *, average: bool = True) -> dict[str, float]:
         """Return the means over the labels that are yes for some examples and no for others."""
         return means(label_metrics(y, np.mean(views, axis=0)), self.metrics)
@@ -75,7 +83,7 @@ class Multilabel(Task):
     def decide(self, outputs: Outputs) -> NDArray[np.int64]:
         return (outputs > 0.5).astype(int)
 
-    def calibrated(self, y: Outputs, outputs: Outputs) -> Self:
+    def calibrated(self, y: Outputs, outputs: Outputs, spread: Outputs | None = None) -> Self:
         """Return the task with a temperature for each label; 1 where too few examples are known, or all are alike."""
 
         def fitted(truth: Float[np.ndarray, " k"], probability: Float[np.ndarray, " k"]) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -26,6 +26,7 @@ class Regression(Task):
     Attributes:
         mean: Mean of each target over the training set.
         scale: Standard deviation of each target over the training set.
+        spread: Mean spread of an ensemble over its calibration set; none without one.
     """
 
     name: ClassVar[str] = "regression"
@@ -42,6 +43,7 @@ class Regression(Task):
 
     mean: tuple[float, ...]
     scale: tuple[float, ...]
+    spread: tuple[float, ...] = ()
 
     @classmethod
     def fits(cls, targets: Sequence[Sequence[str]], per_vertex: bool) -> bool:
@@ -73,12 +75,21 @@ class Regression(Task):
         """Return the numbers in their own units."""
         return scores.new_tensor(self.mean) + scores.new_tensor(self.scale) * scores
 
+    def scores(self, outputs: Tensor) -> Tensor:
+        """Return the numbers in standard deviations from the mean."""
+        return (outputs - outputs.new_tensor(self.mean)) / outputs.new_tensor(self.scale)
+
     def evaluate(self, y: Outputs, views: Views, *, average: bool = True) -> dict[str, float]:
         """Return the means over the targets, of the mean predictions over views."""
         return means(error_metrics(y, np.mean(views, axis=0)), self.metrics)
 
     def decide(self, outputs: Outputs) -> Outputs:
         return outputs
+
+    def calibrated(self, y: Outputs, outputs: Outputs, spread: Outputs | None = None) -> Self:
+        """Return the task with the mean spread of an ensemble, if its networks differ."""
+        mean = () if spread is None else tuple(spread.mean(0).tolist())
+        return replace(self, spread=mean if min(mean, default=0) > 0 else ())
 
     def nonconformity(self, y: Outputs, outputs: Outputs, spread: Outputs | None) -> list[Float[np.ndarray, " known"]]:
         """Return the absolute errors in units of `_unit`."""
@@ -120,8 +131,11 @@ class Regression(Task):
         return [uncertainty_section(parts, False)] if parts else []
 
     def _unit(self, spread: NDArray[np.float64] | None) -> NDArray[np.float64]:
-        """Return the unit of errors: a standard deviation of the training set, or how far an ensemble may be wrong."""
-        return np.array(self.scale)
+        """Return the unit of errors: a standard deviation of the training set, or the spread plus its mean.
+
+        Without the mean, intervals would vanish where the networks of an ensemble happen to agree.
+        """
+        return np.array(self.scale) if spread is None or not self.spread else spread + np.array(self.spread)
 
     def columns(self, names: Sequence[str], probabilities: bool = False) -> list[str]:
         return list(names)

@@ -15,6 +15,7 @@ class VertexRegression(Regression):
     Attributes:
         mean: Mean of each number over the vertices of the training set.
         scale: Standard deviation of each number over the vertices of the training set.
+        spread: None: vertices are not calibrated.
     """
 
     name: ClassVar[str] = "vertex-regression"

@@ -16,7 +16,7 @@ from edgecond.nn.tasks.conformal import CoverageError
 from edgecond.notation import Architecture
 from edgecond.runs import ensemble, run, user_data
 from edgecond.runs.model import Model
-from edgecond.runs.prediction import predicted
+from edgecond.runs.prediction import predicted, Wanted
 from edgecond.runs.recipe import find, Recipe, with_settings
 from edgecond.runs.run import Interrupted
 from tests.sentences import mentions
@@ -108,8 +108,14 @@ def test_a_model_without_a_calibration_set_has_neither_intervals_nor_distances()
     assert model.members == ()
     with mentions("calibration set", "trained without", "--calibration", kind=CoverageError):
         model.uncertainty.limits(0.9, ["class"])
-    with mentions("embeddings of its training set", kind=DataError):
-        model.distances(datasets.load("synthetic", train=6, test=6, points=16)[1])
+    with mentions("distance to the training set", "has none", kind=DataError):
+        Wanted(model, applicability=True)
+
+
+def test_a_run_of_one_network_refuses_a_recipe_of_several():
+    """Its model file would name more networks than it holds."""
+    with mentions("one network", "ensemble of 2", "ensemble.train", kind=RecipeError):
+        run.train(recipe(ensemble=2), directory=None)
 
 
 def test_a_calibration_set_needs_a_prediction_for_each_example():

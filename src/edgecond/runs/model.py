@@ -114,6 +114,11 @@ class Model:
             progress: Called while the pyramids of graphs are computed.
             transient: Whether nothing is to be kept of the examples.
         """
+        if recipe.ensemble > 1:
+            raise RecipeError(
+                f"a new model must have one network: got an ensemble of {recipe.ensemble}. "
+                "`edgecond.runs.ensemble.train` trains several."
+            )
         outputs, classes = recipe.network.classes, examples.classes
         if outputs != len(classes):
             raise RecipeError(
@@ -229,12 +234,7 @@ class Model:
 
     def distances(self, examples: Any) -> Float[np.ndarray, " n"]:
         """Return how far examples are from the training set; see `Applicability`."""
-        if self.uncertainty.applicability is None:
-            raise DataError(
-                f"{self.recipe.name} must hold embeddings of its training set to be compared with: it has none. "
-                "`edgecond train` keeps some of your data, where each example has a prediction."
-            )
-        return self.uncertainty.applicability.distances(embed(self.network, self._samples(examples)))
+        return self.uncertainty.reference.distances(embed(self.network, self._samples(examples)))
 
     def predict(self, X: Any, *, views: int | None = None, features: Any = None) -> Outputs:
         """Return probabilities or numbers for rows in memory.

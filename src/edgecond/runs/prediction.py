@@ -43,7 +43,7 @@ class Wanted:
         self.task, self.names, self.probabilities = model.task, model.classes, probabilities
         targets = model.task.targets(model.classes)
         self.limits = None if coverage is None else model.uncertainty.limits(coverage, targets)
-        self.applicability = applicability
+        self.applicability = applicability and bool(model.uncertainty.reference)
         self.spread = bool(model.members)
 
     def columns(self) -> list[str]:

@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Float
 from torch import from_numpy, Tensor
 
+from edgecond.errors import DataError
 from edgecond.nn.applicability import Applicability
 from edgecond.nn.applicability import MOST as MOST_EMBEDDINGS
 from edgecond.nn.tasks import Task
@@ -40,6 +41,16 @@ class Uncertainty:
                 "--calibration 0.1."
             )
         return [limit(scores, coverage, name) for scores, name in zip(self.scores, names, strict=True)]
+
+    @property
+    def reference(self) -> Applicability:
+        """The training examples that new ones are compared with."""
+        if self.applicability is None:
+            raise DataError(
+                "the distance to the training set needs a model with embeddings of it: this one has none. `edgecond "
+                "train` keeps some for your data, where each example has a prediction."
+            )
+        return self.applicability
 
     def coverage(self, found: Sequence[Float[np.ndarray, " n"]]) -> str:
         """Return a sentence on how often intervals or sets hold the truth, from the scores of a test set."""

@@ -132,7 +132,7 @@ def test_an_ensemble_writes_spread_interval_and_distance(tmp_path: Path, monkeyp
     refused = run(app, ["predict", str(tmp_path / "plain"), *asked])
 
     assert trained.exit_code == plain.exit_code == result.exit_code == 0, trained.output
-    assert "10 of the former calibrate the model" in trained.output
+    assert "10 of the first calibrate the model" in trained.output
     assert "ensemble of 2 networks" in trained.output
     assert "coverage of intervals or sets" in trained.output
     rows = list(csv.DictReader(io.StringIO(result.stdout)))

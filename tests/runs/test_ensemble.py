@@ -157,7 +157,7 @@ def test_the_calibration_set_is_held_out_of_the_training_set(table: Path):
     assert [len(dataset.train), len(dataset.calibration), len(dataset.test)] == [36, 12, 12]
     parts = [set(part.numbers.tolist()) for part in (dataset.train, dataset.calibration, dataset.test)]
     assert len(set.union(*parts)) == 60
-    assert any("12 of the former calibrate the model" in note for note in dataset.notes)
+    assert any("12 of the first calibrate the model" in note for note in dataset.notes)
 
 
 def test_groups_stay_whole_in_the_calibration_set(table: Path):
@@ -180,9 +180,10 @@ def test_an_ensemble_on_user_data_is_calibrated_unless_asked_otherwise(table: Pa
     assert without.calibration is None
 
 
-def test_too_few_groups_for_a_calibration_set_are_refused(table: Path):
-    with mentions("calibration set of 0.05", "45 training examples", "9 for 20 folds", kind=DataError):
-        user_data.read(table, target=("size",), numbers=True, group="series", settings={"calibration": 0.05})
+def test_too_small_a_share_for_a_calibration_set_is_refused(table: Path):
+    """48 examples are in the training set, and a hundredth of them is less than one."""
+    with mentions("some of the 48 training examples", "0.01 has 0", kind=DataError):
+        user_data.read(table, target=("size",), numbers=True, settings={"calibration": 0.01})
 
 
 def test_rows_in_memory_get_what_predict_writes(table: Path):

@@ -128,7 +128,7 @@ def test_a_cloud_of_which_no_graph_can_be_made_is_reported_alone(clouds: Path):
 def test_outputs_that_are_no_numbers_are_reported_and_not_written(clouds: Path, monkeypatch: pytest.MonkeyPatch):
     """JSON has no NaN, and a class that was chosen among NaNs is none."""
     outputs = np.eye(7, 6) + np.where(np.arange(7) == 5, np.nan, 0)[:, None]
-    monkeypatch.setattr(Model, "outputs", lambda *_: outputs)
+    monkeypatch.setattr(Model, "outputs_and_spread", lambda *_: (outputs, None))
 
     result = predict(CLOUDS, clouds, "--json")
 

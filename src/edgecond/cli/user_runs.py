@@ -28,7 +28,7 @@ class UserRuns:
         loaded: The data.
         epochs: Number of epochs instead of the one that fits the data.
         settings: Other settings, by their dotted names.
-        options: Other arguments of `run.train`.
+        options: Other arguments of `ensemble.train`.
         out: Directory of the runs.
     """
 
@@ -132,6 +132,7 @@ class UserRuns:
             directory=directory,
             parts=(dataset.train, dataset.test),
             validation=dataset.validation,
+            calibration=dataset.calibration,
             split=dataset.split_digest,
             compared=True,
             **self.options,

@@ -8,6 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from edgecond.data.kinds import (
     check_options,
     Kind,
@@ -42,6 +44,7 @@ class Dataset:
         validation: The validation set, if one was asked for.
         parts: The numbers of the examples in each part.
         loaded: The data that were split.
+        calibration: Examples of the training set that calibrate the model instead, if the recipe holds some out.
     """
 
     recipe: Recipe
@@ -51,6 +54,7 @@ class Dataset:
     validation: LabelledExamples | None
     parts: Parts
     loaded: Loaded
+    calibration: LabelledExamples | None = None
 
     @property
     def everything(self) -> LabelledExamples:
@@ -105,7 +109,8 @@ class Loaded:
         if "options" in (settings or {}):
             raise RecipeError("options follow from the data and cannot be set. Leave them out.")
         data, kind, every = self.data, self.kind, self.data.examples
-        parts, split_notes = kind.split(data, split, self.task.strata(every.ys.numpy()))
+        strata = self.task.strata(every.ys.numpy())
+        parts, split_notes = kind.split(data, split, strata)
         if not len(parts.train) or not len(parts.test):
             raise DataError(
                 f"{self.path} must be split into a training set and a test set: got {len(parts.train)} and "
@@ -125,11 +130,21 @@ class Loaded:
                 )
             del sizes["validation"]
         counts = ", ".join(f"{size} {name} examples" for name, size in sizes.items())
-        held = f"; {100 * recipe.calibration:g} % of the first calibrate the model" if recipe.calibration else ""
-        notes += [f"{counts}{held}", *training_notes(recipe)]
+        calibration = None
+        if recipe.calibration:
+            held = kind.hold_out(data, split, strata, parts.train, recipe.calibration)
+            if not 0 < len(held) < len(parts.train):
+                raise DataError(
+                    f"a calibration set must have some of the {len(parts.train)} training examples: a share of "
+                    f"{recipe.calibration:g} has {len(held)}. Ask for another share, or leave it out."
+                )
+            calibration = every.take(held.tolist())
+            counts += f"; {len(held)} of the first calibrate the model"
+            parts = parts._replace(train=np.setdiff1d(parts.train, held))
+        notes += [counts, *training_notes(recipe)]
         train, validation, test = (every.take(part.tolist()) for part in parts)
         kept = tuple(note for note in notes if note)
-        return Dataset(recipe, train, test, kept, validation if len(validation) else None, parts, self)
+        return Dataset(recipe, train, test, kept, validation if len(validation) else None, parts, self, calibration)
 
 
 def read(

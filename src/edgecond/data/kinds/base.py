@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, Self
 
@@ -14,7 +15,7 @@ from torch import Tensor
 
 from edgecond.data.kinds.pictures import Description, FilterLabels, LevelsPicture
 from edgecond.data.kinds.reading import ReadOptions, UserData
-from edgecond.data.kinds.splitting import listed_parts, Random, Split, split_by, unlisted_note
+from edgecond.data.kinds.splitting import Indices, listed_parts, METHODS, Random, Split, split_by, unlisted_note
 from edgecond.data.preparation import no_progress, Preparation, Progress, SampleSettings
 from edgecond.data.splits import Split as Parts
 from edgecond.errors import DataError
@@ -176,13 +177,30 @@ class Kind(ABC):
         elif method not in (None, Random.name):
             notes = [f"split: by {method}"]
 
-        def values(name: str) -> Any:
-            if name == Random.name:
-                return np.zeros(count, np.int64) if strata is None else strata
-            return data.columns[name] if name in data.columns else self.scaffolds(data)
-
         classes = () if strata is None else data.examples.classes
+        values = partial(self._values, data, strata)
         return split_by(replace(split, method=method), parts or [""] * count, values, classes), notes
+
+    def hold_out(
+        self, data: UserData, split: Split, strata: NDArray[np.int64] | None, among: Indices, share: float
+    ) -> Indices:
+        """Return a share of some examples, chosen in the same way as the test set.
+
+        Args:
+            data: The data.
+            split: How they are split.
+            strata: Class of each example, to be spread evenly; none if there are no classes.
+            among: The numbers of the examples.
+            share: Share of them.
+        """
+        method = METHODS[self._method(data, split) or Random.name]
+        return method(np.asarray(self._values(data, strata, method.name)), split.seed).part(among, share)
+
+    def _values(self, data: UserData, strata: NDArray[np.int64] | None, method: str) -> Any:
+        """What a method splits by, for each example."""
+        if method == Random.name:
+            return np.zeros(len(data.examples), np.int64) if strata is None else strata
+        return data.columns[method] if method in data.columns else self.scaffolds(data)
 
     def _method(self, data: UserData, split: Split) -> str | None:
         """The method that a split asks for, by its name or by a column."""

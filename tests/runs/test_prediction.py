@@ -351,3 +351,24 @@ def test_a_table_that_cannot_be_read_does_not_stop_the_next(molecules: tuple[Pat
     assert result.exit_code == 1
     assert result.stderr.startswith(f"{tmp_path / 'broken.csv'} must be text")
     assert len(rows_of(result)) == 12
+
+
+@pytest.mark.parametrize("what", ["clouds", "molecules"])
+def test_several_processes_write_the_rows_of_one(
+    what: str, clouds: Path, molecules: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+):
+    """Shards of two clouds or molecules, some of which cannot be read; one thread each, as products round by threads."""
+    monkeypatch.setattr(kinds.molecules, "MOST_ROWS", 2)
+    monkeypatch.setattr(kinds.clouds, "MOST_CLOUDS", 2)
+    (clouds / "broken.npy").write_bytes(b"no array")
+    words = (CLOUDS, clouds) if what == "clouds" else molecules
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+
+    alone, together = (predict(*words, "--jobs", jobs) for jobs in ("1", "3"))
+
+    torch.set_num_threads(threads)
+    assert alone.exit_code == together.exit_code == 1
+    assert together.stdout == alone.stdout
+    assert sorted(together.stderr.splitlines()) == sorted(alone.stderr.splitlines())
+    assert len(rows_of(together)) == (7 if what == "clouds" else 12)

@@ -32,8 +32,8 @@ def predict(
         typer.Option(
             min=1,
             max=1000,
-            help="Number of views whose outputs are averaged: orientations of a cloud, 1 by default, or "
-            "sparsifications of a graph, all by default.",
+            help="Number of views whose outputs are averaged: orientations of a cloud or sparsifications of a graph; "
+            "those of the recipe by default. One view is the fastest.",
         ),
     ] = None,
     smiles: Annotated[str | None, typer.Option(help="Column of the SMILES in a CSV.")] = None,
@@ -60,6 +60,9 @@ def predict(
         typer.Option("--raw", help="Write text as it is into CSV, even what a spreadsheet would run as a formula."),
     ] = False,
     out: Annotated[Path | None, typer.Option(help="The file to write instead of stdout, whole or not at all.")] = None,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, max=256, help="Number of processes; the number of cores by default.")
+    ] = None,
     ply: Annotated[
         Path | None,
         typer.Option(help="Where points have predictions: directory for a PLY file of each cloud."),
@@ -78,6 +81,7 @@ def predict(
     """
     import json
 
+    from edgecond.data.processes import cores
     from edgecond.runs.model import Model
     from edgecond.runs.prediction import columns, predictions, Wanted
 
@@ -103,6 +107,7 @@ def predict(
                 smiles=smiles,
                 wanted=wanted,
                 ply=ply,
+                jobs=jobs or cores(),
                 report=report,
                 progress=progress,
             ):

@@ -75,6 +75,11 @@ def signals_held() -> Iterator[None]:
             signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
+def cores() -> int:
+    """Return the number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def mapped(
     work: Callable[[I], R], items: Iterable[I], jobs: int, begin: Callable[[], object] = lambda: None
 ) -> Generator[R, None, None]:

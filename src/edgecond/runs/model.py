@@ -174,7 +174,7 @@ class Model:
         """Return the outputs of each network for some examples, in each of several views; see `outputs_per_view`."""
         if not len(examples):
             raise DataError(f"{self.recipe.name} must be given at least one example: there is none.")
-        count = self.kind.views(sample_settings(self.recipe)) if views is None else views
+        count = self.views(views)
         self.check_views(count)
         return [
             evaluation.predict_all(self.networks, self._samples(examples, view, count), self.task)[0]
@@ -262,7 +262,7 @@ class Model:
 
     def views(self, asked: int | None = None) -> int:
         """Return the number of views of a new example, unless another is asked for."""
-        return self.kind.views_to_predict(sample_settings(self.recipe)) if asked is None else asked
+        return self.kind.views(sample_settings(self.recipe)) if asked is None else asked
 
     def evaluate(self, examples: LabelledExamples, views: int | None = None) -> dict[str, float]:
         """Return the metrics on some examples, with votes and mean scores over views where there are several."""

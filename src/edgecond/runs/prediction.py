@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from functools import partial
+from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import torch
 from jaxtyping import Float
 
 from edgecond.data.formats import ply as ply_format
 from edgecond.data.formats import read_points
 from edgecond.data.kinds import Batch, ReadOptions
-from edgecond.errors import DataError
+from edgecond.data.processes import mapped
+from edgecond.errors import DataError, DataWarning
 from edgecond.files import path_text, write_atomic
 from edgecond.nn.tasks import Outputs
 from edgecond.runs.model import Model
@@ -21,6 +27,17 @@ Row = dict[str, Any]
 _Row = Float[np.ndarray, " t"]  # the outputs for one example
 Report = Callable[[str], None]
 Progress = Callable[[int, int | None], None]
+Prediction = tuple[Row, Outputs, Any, float | None]
+"""Place, outputs, spread and distance of an example."""
+
+
+class Shard(NamedTuple):
+    """What was predicted of a shard: predictions, what cannot be read and what is remarkable, and the examples read."""
+
+    found: list[Prediction]
+    unread: list[str]
+    remarks: list[str]
+    size: int
 
 
 class Wanted:
@@ -96,21 +113,24 @@ def predictions(
     smiles: str | None = None,
     wanted: Wanted | None = None,
     ply: Path | None = None,
+    jobs: int = 1,
     report: Report,
     progress: Progress = lambda done, total: None,
 ) -> Iterator[Row]:
     """Yield a prediction for each example in some files, in their order.
 
-    Memory is that of a batch, and for graphs that of the largest file. What cannot be read is reported and left out.
+    Memory is that of a batch for each process, and for graphs that of the largest file. What cannot be read is reported
+    and left out.
 
     Args:
         model: A trained model.
         files: Clouds, meshes or directories of them; tables of molecules; folders or zip files of graphs.
-        views: Number of views whose outputs are averaged: orientations of a cloud, 1 by default, or sparsifications of
-            a graph, all by default.
+        views: Number of views whose outputs are averaged: orientations of a cloud or sparsifications of a graph, those
+            of the recipe by default.
         smiles: Column of the SMILES in a table.
         wanted: What is wanted of each prediction.
         ply: Where there are predictions for points: directory for a file of each cloud with them.
+        jobs: Number of processes that read and predict; their predictions are the same.
         report: Called with a sentence about what cannot be read.
         progress: Called with the number of examples done and, where it is known, of all.
     """
@@ -126,8 +146,16 @@ def predictions(
 
     written: dict[Path, Path] = {}
     options = ReadOptions(smiles=smiles)
-    for batch in _batches(model, files, options, report_file, total):
-        for place, output, spread, distance in _outputs(model, batch, count, wanted, report_file):
+    shards = model.kind.shards(model.learned, files, options, report_file, total.append)
+    remarked: set[str] = set()
+    for shard in _computed(partial(_predicted, model, count, wanted), shards, jobs):
+        for sentence in shard.unread:
+            report_file(sentence)
+        for sentence in dict.fromkeys(shard.remarks):
+            if sentence not in remarked:
+                warnings.warn(sentence, DataWarning, stacklevel=2)
+        remarked |= set(shard.remarks)
+        for place, output, spread, distance in shard.found:
             path = place["file"]
             shown = place | {"file": path_text(path)}
             if not np.isfinite(output).all():
@@ -141,16 +169,34 @@ def predictions(
                     yield shown | {unit: number} | wanted.row(row, beside, distance)
             else:
                 yield shown | wanted.row(output, spread, distance)
-        done += len(batch)
+        done += shard.size
         progress(done + unreadable, total[0] if total else None)
 
 
-def _batches(
-    model: Model, files: Sequence[Path], options: ReadOptions, report: Report, total: list[int]
-) -> Iterator[Batch]:
-    learned = model.learned
-    for shard in model.kind.shards(learned, files, options, report, total.append):
-        yield from model.kind.read_shard(learned, shard, report)
+def _computed(work: Callable[[Any], Shard], shards: Iterator[Any], jobs: int) -> Iterator[Shard]:
+    """Yield what is predicted of each shard, in order, by several processes if there are several shards."""
+    first = list(islice(shards, 2))
+    if jobs == 1 or len(first) < 2:
+        yield from map(work, chain(first, shards))
+        return
+    with closing(mapped(work, chain(first, shards), jobs, partial(torch.set_num_threads, 1))) as results:
+        yield from results
+
+
+def _predicted(model: Model, views: int, wanted: Wanted, shard: Any) -> Shard:
+    """Read a shard and predict its examples."""
+    found: list[Prediction] = []
+    unread: list[str] = []
+    size = 0
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", DataWarning)
+        for batch in model.kind.read_shard(model.learned, shard, unread.append):
+            found += _outputs(model, batch, views, wanted, unread.append)
+            size += len(batch)
+    for other in caught:
+        if not issubclass(other.category, DataWarning):
+            warnings.warn_explicit(other.message, other.category, other.filename, other.lineno)
+    return Shard(found, unread, [str(each.message) for each in caught if issubclass(each.category, DataWarning)], size)
 
 
 def _parts(model: Model, examples: Any, views: int, wanted: Wanted) -> tuple[Outputs, Any, Any]:
@@ -161,9 +207,7 @@ def _parts(model: Model, examples: Any, views: int, wanted: Wanted) -> tuple[Out
     return outputs, none if spread is None else spread, distances
 
 
-def _outputs(
-    model: Model, batch: Batch, views: int, wanted: Wanted, report: Report
-) -> Iterator[tuple[Row, Outputs, Any, float | None]]:
+def _outputs(model: Model, batch: Batch, views: int, wanted: Wanted, report: Report) -> Iterator[Prediction]:
     """Yield outputs, spread and distance of each example; if no graph can be made of one, each is predicted alone."""
     if not len(batch):
         return

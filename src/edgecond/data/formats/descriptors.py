@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Sequence
 from contextlib import closing, suppress
 from functools import partial
@@ -14,7 +13,7 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray as Array
 
-from edgecond.data.processes import mapped
+from edgecond.data.processes import cores, mapped
 from edgecond.errors import DataError
 
 CHUNK = 32
@@ -59,7 +58,7 @@ def describe(molecules: Sequence[Any], names: Sequence[str], jobs: int | None = 
         jobs: Number of processes; the number of cores by default.
     """
     chunks = [range(start, min(start + CHUNK, len(molecules))) for start in range(0, len(molecules), CHUNK)]
-    work, jobs = partial(_describe, molecules, names), jobs or os.cpu_count() or 1
+    work, jobs = partial(_describe, molecules, names), jobs or cores()
     if current_process().daemon:  # one of several processes already, which may start no others
         jobs = 1
     if jobs == 1 or len(molecules) < FEW or len(names) <= len(SIZE_AND_POLARITY):

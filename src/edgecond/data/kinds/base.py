@@ -277,10 +277,6 @@ class Kind(ABC):
     def views(self, settings: SampleSettings) -> int:
         """Return the number of views of a test example."""
 
-    def views_to_predict(self, settings: SampleSettings) -> int:
-        """Return the number of views of a new example, unless another is asked for."""
-        return self.views(settings)
-
     def most_views(self, settings: SampleSettings) -> int:
         """Return the largest number of views that there can be."""
         return MOST_VIEWS

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import warnings
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing, suppress
@@ -20,7 +19,7 @@ from safetensors.numpy import save
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from edgecond.data.graphs import Graphs, self_connected
-from edgecond.data.processes import mapped
+from edgecond.data.processes import cores, mapped
 from edgecond.data.pyramid.kron import multiresolutions, TRIES, WeightedGraph
 from edgecond.data.samples import generator
 from edgecond.data.samples.graphs import PackedLevel, Pyramids
@@ -106,7 +105,7 @@ def _computed(graphs: Graphs, work: Work, jobs: int | None, progress: Progress) 
     parts: list[Arrays] = []
     done = 0
     chunks = _chunks(graphs)
-    with closing(_mapped(work, chunks, jobs or os.cpu_count() or 1, graphs)) as results:
+    with closing(_mapped(work, chunks, jobs or cores(), graphs)) as results:
         for chunk, arrays in zip(chunks, results, strict=True):
             parts.append(arrays)
             done += len(chunk)

@@ -357,7 +357,7 @@ def test_a_table_that_cannot_be_read_does_not_stop_the_next(molecules: tuple[Pat
 def test_several_processes_write_the_rows_of_one(
     what: str, clouds: Path, molecules: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ):
-    """Shards of two clouds or molecules, some of which cannot be read; one thread each, as products round by threads."""
+    """Shards of two, some of which cannot be read; with one thread each, as products round by threads."""
     monkeypatch.setattr(kinds.molecules, "MOST_ROWS", 2)
     monkeypatch.setattr(kinds.clouds, "MOST_CLOUDS", 2)
     (clouds / "broken.npy").write_bytes(b"no array")

@@ -1,11 +1,12 @@
-"""Writes the tables of the README from the records, without measuring: `python -m benchmarks.readme`."""
+"""Writes the tables of the README and of the page on molecules from the records: `python -m benchmarks.readme`."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from benchmarks import records
+from benchmarks import compared, molecules, records
 from benchmarks.cases import CASES
 from benchmarks.models import CASES as CALLED
 from benchmarks.page import MIB, table_row, THREADS
@@ -13,6 +14,7 @@ from edgecond.paper.fair import assessments, FOLDS, MODELS
 from edgecond.paper.tables import entries
 
 README = records.ROOT / "README.md"
+MOLECULES = records.ROOT / "docs" / "molecules.md"
 END = "<!-- until here -->"
 DATASETS = {
     "sydney": "Sydney Urban Objects, F1",
@@ -77,15 +79,22 @@ def accuracy(results: Path) -> str:
     return "\n".join(lines)
 
 
-def filled(text: str) -> str:
-    """Return the README with its tables between their marks."""
+def tables() -> dict[Path, dict[str, str]]:
+    """Return the tables of each page by what writes them."""
     layers, networks = records.read(records.LAYERS), records.read(records.NETWORK)
-    tables = {
-        "benchmarks.models": gains(records.read(records.MODELS)),
-        "make bench": speed(layers, networks),
-        "benchmarks.readme": accuracy(records.ROOT / "results"),
+    return {
+        README: {
+            "benchmarks.models": gains(records.read(records.MODELS)),
+            "make bench": speed(layers, networks),
+            "benchmarks.readme": accuracy(records.ROOT / "results"),
+        },
+        MOLECULES: {"benchmarks.readme": compared.tables(molecules.RECORDS)},
     }
-    for writer, table in tables.items():
+
+
+def filled(text: str, by_writer: Mapping[str, str]) -> str:
+    """Return a page with its tables between their marks."""
+    for writer, table in by_writer.items():
         mark = f"<!-- written by {writer} -->"
         before, rest = text.split(mark)
         text = f"{before}{mark}\n\n{table}\n\n{END}{rest.split(END, 1)[1]}"
@@ -94,8 +103,9 @@ def filled(text: str) -> str:
 
 def write() -> None:
     """Write the tables from the records that exist."""
-    README.write_text(filled(README.read_text()))
-    print(f"wrote the tables in {README.name}")
+    for page, by_writer in tables().items():
+        page.write_text(filled(page.read_text(), by_writer))
+        print(f"wrote the tables in {page.name}")
 
 
 if __name__ == "__main__":

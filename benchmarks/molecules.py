@@ -13,16 +13,12 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import resource
 import tempfile
-import time
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime, UTC
 from functools import cached_property
 from importlib.metadata import version
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -32,6 +28,7 @@ from jaxtyping import Float
 from numpy import ndarray as Array
 
 from benchmarks import peers
+from benchmarks.processes import measured
 from benchmarks.records import processor, ROOT
 from edgecond.data.formats import smiles
 from edgecond.data.kinds import kind_of_path, ReadOptions
@@ -156,28 +153,6 @@ METHODS: dict[str, Callable[[Case, Split, int, argparse.Namespace], dict[str, An
 
 
 # Records
-
-
-def measured(function: Callable[..., dict[str, Any]], *arguments: Any) -> dict[str, Any]:
-    """Return what a function returns in a fresh process of one thread, with its wall time and processor time.
-
-    The latter is that of the process and of all that it starts, their start-up included; on a machine that does other
-    work too, it is the one that compares.
-    """
-    os.environ.update(peers.ONE_THREAD)
-    before, start = _of_children(), time.monotonic()
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-        result = pool.submit(function, *arguments).result()
-    return {
-        **result,
-        "seconds": round(time.monotonic() - start, 1),
-        "processor_seconds": round(_of_children() - before, 1),
-    }
-
-
-def _of_children() -> float:
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime
 
 
 def run(name: str, method: str, seed: int, given: argparse.Namespace) -> dict[str, Any]:

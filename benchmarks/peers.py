@@ -17,12 +17,12 @@ import numpy as np
 from jaxtyping import Float
 from numpy import ndarray as Array
 
+from benchmarks.processes import ONE_THREAD
 from edgecond.data.formats.smiles import parse
 from edgecond.data.splits import Split
 from edgecond.errors import DataError
 
 BITS, RADIUS, TREES = 2048, 2, 500
-ONE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 PARTS = ("train", "val", "test")  # names of the three sets in chemprop's column of splits
 
 

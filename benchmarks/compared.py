@@ -55,6 +55,8 @@ def tables(folder: Path) -> str:
         cells = [_summary(case, records[name][method]) for method in columns]
         means = {method: _mean(case, records[name][method]) for method in columns if records[name][method]}
         best = max(means, key=lambda method: METRICS[case.metric][1] * means[method], default=None)
+        if len({frozenset(records[name][method]) for method in means}) > 1:
+            best = None  # means over other splits do not compare
         cells = [f"**{cell}**" if method == best else cell for method, cell in zip(columns, cells, strict=True)]
         verdicts = [verdict(case, records[name][OURS], records[name][peer]) for peer in PEERS]
         counts = sorted({len(records[name][method]) for method in means})

@@ -14,7 +14,12 @@ from benchmarks.page import table_row
 
 OURS = "ours"
 METHODS = {OURS: "edgecond", "ensemble": "edgecond, ensemble", "chemprop": "chemprop", "forest": "random forest"}
-PACKAGES = {OURS: ["edgecond", "torch"], "ensemble": ["edgecond", "torch"], "chemprop": ["chemprop"], "forest": ["scikit-learn", "rdkit"]}
+PACKAGES = {
+    OURS: ["edgecond", "torch"],
+    "ensemble": ["edgecond", "torch"],
+    "chemprop": ["chemprop"],
+    "forest": ["scikit-learn", "rdkit"],
+}
 PEERS = ("chemprop", "forest")
 METRICS = {"rmse": ("RMSE", -1), "roc_auc": ("ROC AUC", 1)}
 """Name of each metric, and the sign of a better value's difference."""

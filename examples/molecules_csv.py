@@ -2,8 +2,8 @@
 
     python examples/molecules_csv.py [TABLE COLUMN]
 
-Without a table, small molecules are written to a temporary one first, with the logP that RDKit estimates (Crippen's
-method) in place of a measured value.
+Without a table, small molecules are written to a temporary one first, with the molar refractivity that RDKit estimates
+(Crippen's method) in place of a measured value.
 """
 
 import sys
@@ -22,18 +22,18 @@ NEW = ["CCCCCCCCCCCO", "CCc1ccccc1"]  # undecanol, ethylbenzene
 
 
 def write_table(path: Path) -> None:
-    """Write a CSV of molecules and their estimated logP."""
+    """Write a CSV of molecules and their estimated molar refractivity."""
     from rdkit.Chem import MolFromSmiles
-    from rdkit.Chem.Crippen import MolLogP
+    from rdkit.Chem.Crippen import MolMR
 
     molecules = [chain + group for chain, group in product(CHAINS, GROUPS)]
-    rows = [f"{text},{MolLogP(MolFromSmiles(text)):.3f}" for text in molecules]
-    path.write_text("\n".join(["smiles,logP", *rows]) + "\n")
+    rows = [f"{text},{MolMR(MolFromSmiles(text)):.3f}" for text in molecules]
+    path.write_text("\n".join(["smiles,MR", *rows]) + "\n")
 
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
-        table, target = sys.argv[1:] if len(sys.argv) > 1 else (Path(temporary, "molecules.csv"), "logP")
+        table, target = sys.argv[1:] if len(sys.argv) > 1 else (Path(temporary, "molecules.csv"), "MR")
         if len(sys.argv) == 1:
             write_table(Path(table))
 

@@ -33,7 +33,7 @@ _FENCE = re.compile(r"^```(?P<kind>\w*)[^\n]*\n(?P<text>.*?)^```$", re.MULTILINE
 _NOTES = {"not run": "not_run", "tested with": "options", "numbers vary": "varies"}
 _NOTE = re.compile(rf"<!-- ({'|'.join(_NOTES)}): ([^>]*?) -->\s*$")
 _NUMBER = re.compile(r"-?\d[\d.]*(?:e[-+]?\d+)?|·")
-_LENGTH = re.compile(r"(?<=epoch)s(?=, batch size)|, divided by 10 after epochs? [\d, and]*\d")
+_LENGTH = re.compile(r"(?<=epoch)s(?=, batch size| of warm-up)|, divided by 10 after epochs? [\d, and]*\d")
 _PROGRESS = re.compile(r"^.*, \d+ min left\n", re.MULTILINE)
 _SAME = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 

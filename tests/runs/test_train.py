@@ -54,11 +54,19 @@ def test_drops_follow_the_epochs_unless_they_are_given(epochs):
     assert with_epochs(ROW, None) == ROW
 
 
-def test_how_a_recipe_is_trained_is_described_in_one_line():
+def test_how_a_row_of_the_paper_is_trained_is_described_in_one_line():
     assert with_epochs(ROW, 10).train.description == (
         "10 epochs, batch size 64, SGD, learning rate 0.1, divided by 10 after epochs 5, 7 and 9"
     )
     assert with_epochs(ROW, 1).train.description == "1 epoch, batch size 64, SGD, learning rate 0.1"
+
+
+def test_what_the_paper_does_not_have_is_described_in_a_second_line():
+    """The settings are those of src/edgecond/paper/recipes/plus.toml; 5 per cent of 100 epochs are warm-up."""
+    assert find("plus/nci1").train.description == (
+        "100 epochs, batch size 64, AdamW, learning rate 0.003, cosine decay to 0 after 5 epochs of warm-up\n"
+        "averaged weights (decay 0.99), label smoothing 0.1, gradients clipped to norm 1"
+    )
 
 
 def test_only_the_settings_in_force_are_shown():

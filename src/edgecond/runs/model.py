@@ -242,8 +242,8 @@ class Model:
         Args:
             X: A sequence of clouds (arrays of points, `Cloud`s or paths), of graphs (PyG `Data`) or of SMILES, as the
                 model was trained on.
-            views: Number of views whose outputs are averaged (test-time augmentation); by default 1 for clouds, and
-                all sparsifications of a graph.
+            views: Number of views whose outputs are averaged (test-time augmentation); by default those of the
+                recipe.
             features: The columns beside the rows that the model was trained with, by name: a mapping to sequences with
                 a value for each row, or a `DataFrame`.
 

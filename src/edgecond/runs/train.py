@@ -94,17 +94,17 @@ class Train(BaseModel):
 
     @property
     def description(self) -> str:
-        """Length, batch size, optimizer and learning rates in one line."""
+        """Length, batch size, optimizer and learning rates in a line, and what else is in force in a second one."""
         epochs = f"{self.epochs} epoch{'s' if self.epochs > 1 else ''}"
         optimizer, schedule = type(self.make_optimizer()).__name__, self.make_schedule().description
         more = [
-            f"gradients clipped to norm {self.gradient_clip:g}" if self.gradient_clip else "",
             f"averaged weights (decay {self.ema:g})" if self.ema else "",
             f"label smoothing {self.label_smoothing:g}" if self.label_smoothing else "",
+            f"gradients clipped to norm {self.gradient_clip:g}" if self.gradient_clip else "",
             "mixed precision" if self.precision == "bf16" else "",
         ]
-        parts = [epochs, f"batch size {self.batch_size}", optimizer, schedule, *filter(None, more)]
-        return ", ".join(parts)
+        lines = [[epochs, f"batch size {self.batch_size}", optimizer, schedule], [*filter(None, more)]]
+        return "\n".join(", ".join(line) for line in lines if line)
 
     def make_optimizer(self) -> Optimizer:
         """Build the optimizer from its settings."""

@@ -221,12 +221,12 @@ def load(path: Path, options: ReadOptions, split: Split) -> Loaded:
 def training_notes(recipe: Recipe) -> list[str]:
     """Return how a recipe trains, in sentences."""
     several = f"ensemble of {recipe.ensemble} networks: " if recipe.ensemble > 1 else "network: "
-    notes = [f"{several}{recipe.network}", recipe.train.description]
+    notes = [f"{several}{recipe.network}", *recipe.train.description.splitlines()]
     return [*notes, "rare classes count as much as frequent ones"] if recipe.balanced else notes
 
 
 def recipe_for(kind: Kind, task: type[Task], data: UserData) -> Recipe:
-    """Return the recipe that fits some data: the settings of a row of the paper, in the units of the data."""
+    """Return the recipe that fits some data: the settings of the row `kind.base`, in the units of the data."""
     row, examples = find(kind.base), data.examples
     base = row.model_copy(
         update={

@@ -125,7 +125,7 @@ def test_several_targets_with_blanks_are_a_multilabel_task(tmp_path: Path):
 
 def test_a_zip_of_graphs_gives_metrics_and_a_report(tmp_path: Path):
     """Two thirds of MUTAG are of one class."""
-    trained = edgecond("train", DATA / "tu" / "MUTAG.zip", "--epochs", 10, "--out", "run")
+    trained = edgecond("train", DATA / "tu" / "MUTAG.zip", "--epochs", 30, "--out", "run")
     evaluated = edgecond("evaluate", "run")
     edgecond("report", "run")
 

@@ -140,7 +140,8 @@ class TestUserData:
 
     def test_predictions_for_points_are_written_as_rows_or_as_files(self, folder: Path, tmp_path: Path):
         run, small = str(tmp_path / "run"), "network=C(8)-MP(0.5,1.2)-C(16)-MP(1,2.5)-C(16)-V-FC(16)-FC(2)"
-        words = ["--vertices", "label", "--epochs", "12", "--set", small, "--set", "train.batch_size=2", "--out", run]
+        words = ["--vertices", "label", "--epochs", "40", "--set", small, "--set", "train.batch_size=2", "--out", run]
+        words += ["--set", "train.learning_rate=0.01"]  # few steps
 
         trained = CliRunner().invoke(app, ["train", str(folder), *words])
         evaluated = CliRunner().invoke(app, ["evaluate", run])
@@ -148,8 +149,9 @@ class TestUserData:
         files = CliRunner().invoke(app, ["predict", run, str(folder), "--ply", str(tmp_path / "out")])
 
         assert trained.exit_code == 0, trained.output
-        assert trained.output.splitlines()[-2] == evaluated.output.splitlines()[-1]
-        assert evaluated.output.splitlines()[-1].startswith("2 test examples: accuracy ")
+        assert trained.output.splitlines()[-3] == evaluated.output.splitlines()[-2]
+        assert evaluated.output.splitlines()[-2].startswith("2 test examples: accuracy ")
+        assert evaluated.output.splitlines()[-1] == "(mean of 12 views)"
         scenes, _ = datasets.load("scenes", train=10, test=0)
         predictions = list(csv.DictReader(io.StringIO(rows.stdout)))
         first, second = (len(scenes.clouds[number]) for number in (0, 1))
@@ -183,7 +185,7 @@ class TestUserData:
             np.save(f"{name}.npy", np.random.default_rng(0).random((4, 4), np.float32))
         outputs = np.tile(np.array([[0.25, 0.75]]), (12, 1))
         outputs[5:7] = np.nan, np.inf
-        monkeypatch.setattr(Model, "outputs_per_view", lambda *_: [outputs])
+        monkeypatch.setattr(Model, "outputs_and_spread", lambda *_: (outputs, None))
 
         answer = CliRunner().invoke(app, ["predict", "model.safetensors", "a.npy", "b.npy", "c.npy", *form])
 

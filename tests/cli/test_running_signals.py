@@ -80,7 +80,7 @@ def test_a_signal_is_heard_while_pyramids_are_computed(kind: signal.Signals, to_
     assert (process.returncode, errors) == (130, "")
     assert "stopped before the first step" in output
     assert not (tmp_path / "run").exists()
-    assert seconds < 3  # less than one on an idle machine, most of it until Python has ended
+    assert seconds < 20  # pyramids would take 60; less than one on an idle machine
 
 
 def test_no_process_stays_behind_when_one_that_computes_pyramids_is_killed(tmp_path: Path):

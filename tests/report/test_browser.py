@@ -3,6 +3,7 @@
 import io
 import shutil
 
+import numpy as np
 import pytest
 
 from edgecond.report import write
@@ -67,7 +68,8 @@ def test_every_figure_is_drawn(kind, screen, request):
     kinds = [_drawn(plot) for plot in plots]
     assert len(plots) > 6
     pictures = screen.locator(".picture").all()
-    assert len(pictures) == (6 if kind in dict(MOLECULES) else 0)
+    mistakes = run.model.outputs(run.test).argmax(1) != run.test.ys.numpy() if kind == "molecules" else np.ones(6)
+    assert len(pictures) == (min(6, int(mistakes.sum())) if kind in dict(MOLECULES) else 0)
     for picture in pictures:
         picture.scroll_into_view_if_needed()
         assert _colours(picture.screenshot()) > 2, picture.get_attribute("aria-label")

@@ -40,6 +40,8 @@ from edgecond.errors import DataError
 
 MOST_GRAPHS = 1024
 """Number of graphs in memory while predicting, at most; a file is read as a whole."""
+WITH_PYRAMID = "C(48)-C(48)-C(48)-MP-C(48)-C(64)-MP-C(64)-GAP-FC(64)-D(0.1)-FC(1)"
+"""Network of the paper for NCI1, whose pyramid lets a vertex see more than its neighbours do."""
 SEEN, MATRICES = 64, 6
 """Examples whose labels are counted, and labels whose filters are shown, at most."""
 TENSORS = ".safetensors"
@@ -133,7 +135,7 @@ class GeneralGraphs(Kind):
         self, examples: GraphExamples, base: Mapping[str, Any], dataset: str, per_vertex: bool
     ) -> dict[str, Any]:
         graphs = examples.graphs
-        network = adapted(base["network"], len(examples.classes), per_vertex=per_vertex)
+        network = adapted(WITH_PYRAMID if per_vertex else base["network"], len(examples.classes), per_vertex=per_vertex)
         return {
             "network": str(network),
             "attributes": graphs.vertex_attributes.shape[1] + graphs.edge_attributes.shape[1] > 0,

@@ -57,8 +57,8 @@ def today() -> str:
     return (
         "## The training practice of today\n\n"
         "The same operator and folds with AdamW, averaged weights, label smoothing and the mean scores of all views "
-        "(`edgecond table plus`), beside the best number that the paper has for ECC on these data. Settings were chosen "
-        "on validation parts of training sets.\n\n"
+        "(`edgecond table plus`), beside the best number that the paper has for ECC on these data. Settings were "
+        "chosen on validation parts of training sets.\n\n"
         "| best in the paper | row | metric | paper | today | records |\n"
         f"|---|---|---|---:|---:|---|\n{rows}"
     )

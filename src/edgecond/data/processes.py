@@ -7,7 +7,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, TYPE_CHECKING, TypeVar
 
@@ -58,12 +58,13 @@ def stop_signals() -> list[signal.Signals]:
 def signals_held() -> Iterator[None]:
     """Hold the signals that ask to stop until the block has ended; a handler that raises would leave it half done."""
     kinds, held, before = stop_signals(), set[int](), dict[signal.Signals, Any]()
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, kinds)
-    if threading.current_thread() is threading.main_thread():  # where handlers run, whichever thread gets the signal
-        for kind in kinds:
-            if signal.getsignal(kind) is not None:
-                before[kind] = signal.signal(kind, lambda kind, _: held.add(kind))
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, [])
     try:
+        signal.pthread_sigmask(signal.SIG_BLOCK, kinds)  # which may raise what the handler of an earlier signal does
+        if threading.current_thread() is threading.main_thread():  # where handlers run, whichever thread is signalled
+            for kind in kinds:
+                if signal.getsignal(kind) is not None:
+                    before[kind] = signal.signal(kind, lambda kind, _: held.add(kind))
         yield
     finally:
         try:
@@ -110,11 +111,11 @@ def mapped(
             theirs.close()
             return ours
 
-    idle: list[Connection] = []
-    busy: dict[Connection, int] = {}
-    results: dict[int, R] = {}
-    left, number, more = enumerate(items), 0, True
-    try:
+    def exchanged() -> Iterator[R]:
+        idle: list[Connection] = []
+        busy: dict[Connection, int] = {}
+        results: dict[int, R] = {}
+        left, number, more = enumerate(items), 0, True
         while True:
             while more and len(busy) < jobs and len(busy) + len(results) < AHEAD * jobs:
                 if (entry := next(left, None)) is None:
@@ -133,12 +134,31 @@ def mapped(
                 for connection in ready:
                     results[busy.pop(connection)] = _received(connection)
                     idle.append(connection)
+
+    try:
+        try:
+            yield from exchanged()
+        finally:
+            _end(processes)
     finally:
-        with signals_held():
-            for process in processes:
-                process.kill()
-            for process in processes:
-                process.join()
+        _end(processes)  # again: the handler of a signal may raise before the first of these lines is reached
+
+
+def _end(processes: Sequence[Any]) -> None:
+    """End processes, though the handlers of signals may raise meanwhile; what they raise is raised afterwards."""
+    raised: BaseException | None = None
+    while True:
+        try:
+            with signals_held():
+                for process in processes:
+                    process.kill()
+                for process in processes:
+                    process.join()
+            break
+        except BaseException as error:
+            raised = error
+    if raised is not None:
+        raise raised
 
 
 def _serve(work: Callable[[I], R], begin: Callable[[], object], connection: Connection, parent: int) -> None:

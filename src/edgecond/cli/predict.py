@@ -61,7 +61,7 @@ def predict(
     ] = False,
     out: Annotated[Path | None, typer.Option(help="The file to write instead of stdout, whole or not at all.")] = None,
     jobs: Annotated[
-        int | None, typer.Option(min=1, max=256, help="Number of processes for clouds; the number of cores by default.")
+        int | None, typer.Option(min=1, max=256, help="Number of processes; the number of cores by default.")
     ] = None,
     ply: Annotated[
         Path | None,

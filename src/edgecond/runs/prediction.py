@@ -130,7 +130,7 @@ def predictions(
         smiles: Column of the SMILES in a table.
         wanted: What is wanted of each prediction.
         ply: Where there are predictions for points: directory for a file of each cloud with them.
-        jobs: Number of processes that read and predict clouds; their predictions are the same. Others have one.
+        jobs: Number of processes that read and predict; their predictions are the same.
         report: Called with a sentence about what cannot be read.
         progress: Called with the number of examples done and, where it is known, of all.
     """
@@ -148,8 +148,7 @@ def predictions(
     options = ReadOptions(smiles=smiles)
     shards = model.kind.shards(model.learned, files, options, report_file, total.append)
     remarked: set[str] = set()
-    processes = jobs if model.kind.predicts_in_processes else 1
-    for shard in _computed(partial(_predicted, model, count, wanted), shards, processes):
+    for shard in _computed(partial(_predicted, model, count, wanted), shards, jobs):
         for sentence in shard.unread:
             report_file(sentence)
         for sentence in dict.fromkeys(shard.remarks):

@@ -118,7 +118,6 @@ class Kind(ABC):
         precomputes: Whether pyramids are computed before training, for all folds.
         averages_views: Whether the metrics of one view are means over all views, instead of those of the first.
         writes_points: Whether predictions for points can be written as a PLY file.
-        predicts_in_processes: Whether several processes may read and predict shards.
     """
 
     name: ClassVar[str]
@@ -131,7 +130,6 @@ class Kind(ABC):
     precomputes: ClassVar[bool] = False
     averages_views: ClassVar[bool] = True
     writes_points: ClassVar[bool] = False
-    predicts_in_processes: ClassVar[bool] = False
 
     def __eq__(self, other: object) -> bool:
         """Return whether another kind is the same, which it is after pickling too."""

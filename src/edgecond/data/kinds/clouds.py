@@ -47,7 +47,6 @@ class Clouds(Kind):
     place: ClassVar[tuple[str, ...]] = ("file",)
     listed_by: ClassVar[str] = "file"
     writes_points: ClassVar[bool] = True
-    predicts_in_processes: ClassVar[bool] = True
     from_meshes: ClassVar[bool] = False
 
     # User data

@@ -76,6 +76,15 @@ def fail(number: int) -> int:
     return number
 
 
+def nested(number: int) -> list[int]:
+    return list(mapped(abs, range(number), 2))
+
+
+def test_a_process_that_works_for_another_computes_items_itself():
+    """Python lets no such process start others."""
+    assert list(mapped(nested, range(4), 2)) == [[], [0], [0, 1], [0, 1, 2]]
+
+
 def test_items_are_taken_a_few_at_a_time():
     """However many there are: a million rows of a table are never in memory at once."""
     taken = itertools.count()

@@ -86,9 +86,10 @@ def mapped(
 ) -> Generator[R, None, None]:
     """Yield the results of a function for each item, in order, computed by several processes.
 
-    Few items are taken ahead of the results, so that memory is bounded however many there are. The processes end with
-    this generator or with this process, whichever is first. An exception in one of them is raised here, and a
-    `MemoryError` if one of them was killed, for which a lack of memory is the usual reason.
+    A process that works for another one computes them itself. Few items are taken ahead of the results, so that memory
+    is bounded however many there are. The processes end with this generator or with this process, whichever is first.
+    An exception in one of them is raised here, and a `MemoryError` if one of them was killed, for which a lack of
+    memory is the usual reason.
 
     Args:
         work: The function, to be pickled where processes cannot be forked.
@@ -96,9 +97,12 @@ def mapped(
         jobs: Number of processes.
         begin: Called first in each process.
     """
-    from multiprocessing import get_context
+    from multiprocessing import current_process, get_context
     from multiprocessing.connection import wait
 
+    if current_process().daemon:  # one of several processes already, which may start no others
+        yield from map(work, items)
+        return
     # A forked process does not import the main script; a spawned one does, so the script must be importable.
     context: Any = get_context("fork" if sys.platform == "linux" else None)
     processes: list[Any] = []
@@ -106,8 +110,9 @@ def mapped(
     def started() -> Connection:
         with signals_held():
             ours, theirs = context.Pipe()
-            processes.append(context.Process(target=_serve, args=(work, begin, theirs, os.getpid()), daemon=True))
-            processes[-1].start()
+            process = context.Process(target=_serve, args=(work, begin, theirs, os.getpid()), daemon=True)
+            process.start()
+            processes.append(process)
             theirs.close()
             return ours
 

@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from contextlib import closing, suppress
 from functools import partial
-from multiprocessing import current_process
 from typing import Any
 
 import numpy as np
@@ -59,8 +58,6 @@ def describe(molecules: Sequence[Any], names: Sequence[str], jobs: int | None = 
     """
     chunks = [range(start, min(start + CHUNK, len(molecules))) for start in range(0, len(molecules), CHUNK)]
     work, jobs = partial(_describe, molecules, names), jobs or cores()
-    if current_process().daemon:  # one of several processes already, which may start no others
-        jobs = 1
     if jobs == 1 or len(molecules) < FEW or len(names) <= len(SIZE_AND_POLARITY):
         rows = list(map(work, chunks))
     else:

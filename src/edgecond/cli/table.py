@@ -27,9 +27,10 @@ def table(
         if named := {"gains": _gains, "fair": _fair_protocol, "experiments": _experiments}.get(number):
             named(results)
             return
-        found = plus(results) if number == "plus" else entries(int(number), results) if number in _numbers() else []
+        numbers = list(map(str, tables()))
+        found = plus(results) if number == "plus" else entries(int(number), results) if number in numbers else []
     if not found:
-        known = f"{', '.join(map(str, tables()))}, gains, plus, fair and experiments"
+        known = f"{', '.join(numbers)}, gains, plus, fair and experiments"
         echo(f"a table must be one of {known}: got {number}.", err=True)
         raise typer.Exit(2)
     rows = []
@@ -42,12 +43,6 @@ def table(
         rows.append([entry.recipe.name, *cells, entry.row])
     print_table(["row", "metric", "paper", "rerun", "±", "folds", "seeds", "epochs", "in the paper"], rows)
     echo("±: standard deviation over folds; the metric of a fold is the mean over its seeds.")
-
-
-def _numbers() -> list[str]:
-    from edgecond.paper.tables import tables
-
-    return list(map(str, tables()))
 
 
 def _short(metric: str) -> str:

@@ -208,7 +208,8 @@ class Model:
     def _samples(self, examples: Any, view: int = 0, views: int = 1) -> Iterator[Sample]:
         """Return the batches of a view."""
         source = self.preparation.view(examples, view, views)
-        return map(self._checked, Batches(source, self.recipe.train.batch_size, shuffle=False).epoch(0))
+        size = max(self.recipe.train.batch_size, source.together)
+        return map(self._checked, Batches(source, size, shuffle=False).epoch(0))
 
     # Uncertainty
 

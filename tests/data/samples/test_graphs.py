@@ -96,6 +96,14 @@ def test_an_epoch_visits_every_copy_of_every_example_once(packed: Pyramids):
         assert same(part, packed.sample(np.array([5, 0, 2]), np.full(3, copy)))
 
 
+def test_small_graphs_are_predicted_by_the_hundred():
+    """A network works on 8192 vertices at a time: on 512 graphs whose mean size is 16."""
+    graphs = random_graphs([8, 16, 24])
+    source = GraphSource(pyramids(graphs, 1), GraphExamples(graphs, np.arange(3)), range(1))
+
+    assert source.together == 512
+
+
 def test_a_self_connection_of_a_coarse_graph_has_the_label_minus_1():
     labels = kron_labels(torch.tensor([0.5, 0.0, 2.0]), torch.tensor([0, 1, 1]), torch.tensor([1, 1, 0]))
 

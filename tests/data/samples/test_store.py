@@ -162,3 +162,14 @@ def test_pyramids_computed_alone_do_not_depend_on_the_dataset_and_are_not_cached
             one = single.sample(np.array([0]), np.array([copy]))
             assert same(together.sample(np.array([number]), np.array([copy])), one)
     assert not cache.exists()
+
+
+def test_a_pyramid_of_one_level_needs_no_computation_and_no_cache(cache: Path, monkeypatch: pytest.MonkeyPatch):
+    """A network without pooling works on the input graphs, which the dataset holds already."""
+    graphs = random_graphs(SIZES)
+    monkeypatch.setattr(store, "multiresolutions", forbidden)
+
+    flat = pyramids(graphs, 1, 2)
+
+    assert same(flat.sample(np.arange(len(graphs)), np.zeros(len(graphs), int)).pyramid.graphs[0], graphs.graph())
+    assert not cache.exists()

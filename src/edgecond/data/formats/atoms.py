@@ -49,8 +49,10 @@ def rank(molecule: Any) -> None:
     from rdkit.Chem.rdCIPLabeler import AssignCIPLabels
 
     def clear() -> None:
-        for part in (*molecule.GetAtoms(), *molecule.GetBonds()):
-            part.ClearProp("_CIPCode")
+        for i in range(molecule.GetNumAtoms()):  # by index, which is faster than GetAtoms()
+            molecule.GetAtomWithIdx(i).ClearProp("_CIPCode")
+        for e in range(molecule.GetNumBonds()):
+            molecule.GetBondWithIdx(e).ClearProp("_CIPCode")
 
     clear()  # the labels that RDKit assigns by older rules while parsing
     try:

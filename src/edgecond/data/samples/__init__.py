@@ -18,6 +18,10 @@ Indices = Sequence[int] | Int[np.ndarray, " b"]
 class Source(Protocol):
     """Examples from which samples are built by index: `CloudSource` and `GraphSource`."""
 
+    @property
+    def together(self) -> int:
+        """Number of examples, at least, that a network should predict at once: few small graphs waste its time."""
+
     def __len__(self) -> int: ...
 
     def sample(self, indices: Indices, epoch: int, /) -> Sample:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import torch
@@ -129,6 +129,7 @@ class CloudSource:
     build: Callable[[Sequence[Cloud], Truth], Sample]
     augment: Callable[[Cloud, np.random.Generator], Cloud] | None = None
     seed: int = 0
+    together: ClassVar[int] = 1  # a cloud is large, and its size is not known before it is read
 
     def __len__(self) -> int:
         return len(self.examples)

@@ -55,7 +55,7 @@ def pyramids(
 
     Args:
         graphs: Graphs of the dataset.
-        levels: Number of levels of each pyramid, including the input.
+        levels: Number of levels of each pyramid, including the input; with one there is nothing to compute.
         copies: Number of pyramids of each graph, which differ in their sparsification.
         seed: Random seed of the sparsification.
         tries: Largest number of draws until a sparsified graph is connected.
@@ -63,6 +63,8 @@ def pyramids(
         progress: Function that is called with the number of finished graphs and of all graphs.
         alone: Compute the pyramids of each graph as if it were the only one, and do not cache them.
     """
+    if levels == 1:  # the input alone, which is in the dataset
+        return _packed_up(graphs, levels, copies, {})
     work = partial(_pyramids_of, graphs, levels, copies, seed, tries, alone)
     if alone:
         return _packed_up(graphs, levels, copies, _computed(graphs, work, jobs, progress))
@@ -137,9 +139,7 @@ def _pyramids_of(
         graph = graphs[number]
         rngs = [generator(seed, 0 if alone else number, copy) for copy in range(copies)]
         per_graph.append(multiresolutions(graph.source, graph.target, graph.n, levels, rngs, tries=tries))
-    arrays: Arrays = {}
-    if levels > 1:
-        arrays["0.pool_map"] = _row([several[0].pool_maps[0] for several in per_graph])
+    arrays = {"0.pool_map": _row([several[0].pool_maps[0] for several in per_graph])}
     for h in range(1, levels):
         every = [copy for several in per_graph for copy in several]
         arrays |= {f"{h}.{name}": values for name, values in _packed([copy.levels[h] for copy in every]).items()}

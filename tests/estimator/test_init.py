@@ -150,6 +150,56 @@ def test_balanced_classes_have_the_weights_of_scikit_learn():
     assert derived == ()  # a class must be more than three times as frequent
 
 
+def test_classes_have_the_weights_of_a_dict():
+    y = np.repeat([3, 7], 10)
+
+    fitted = small(epochs=1, class_weight={7: 2.5}).fit(SMILES, y)
+
+    assert fitted.model_.task.weights == (1.0, 2.5)
+
+
+@pytest.mark.parametrize(
+    ("class_weight", "message"),
+    [
+        ("much", "class_weight must be 'auto', 'balanced', a dict or None: got 'much'"),
+        ({"fow": 2}, "there is no 'fow'. Did you mean few"),
+        ({"few": -1}, "greater than or equal to 0"),
+        ({"few": 0, "many": 0}, "all are 0"),
+    ],
+)
+def test_wrong_weights_of_classes_are_refused(class_weight, message):
+    with pytest.raises(ValueError, match=message):
+        small(epochs=1, class_weight=class_weight).fit(SMILES, np.repeat(["many", "few"], 10))
+
+
+def test_rows_of_weight_0_are_not_learned_from(data: tuple[list[Any], np.ndarray]):
+    """Their targets may be anything: the same network comes out."""
+    rows, y = data
+    weights = np.arange(len(rows)) % 3
+    other = np.where(weights == 0, y[::-1], y)
+    learners = [EdgeCondClassifier(epochs=2, class_weight=None, random_state=0) for _ in range(3)]
+
+    one = learners[0].fit(rows, y, sample_weight=weights)
+    two = learners[1].fit(rows, other, sample_weight=weights)
+
+    np.testing.assert_array_equal(one.predict_proba(rows), two.predict_proba(rows))
+    assert not np.array_equal(one.predict_proba(rows), learners[2].fit(rows, y).predict_proba(rows))
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ([1.0] * 19, "must be a number for each of 20 examples"),
+        ([1.0] * 19 + [-1.0], "that of example 19 is -1"),
+        ([float("nan")] + [1.0] * 19, "that of example 0 is nan"),
+        ([0.0] * 20, "must not all be 0"),
+    ],
+)
+def test_wrong_weights_of_rows_are_refused(weights, message):
+    with pytest.raises(ValueError, match=message):
+        small(epochs=1).fit(SMILES, np.repeat(["many", "few"], 10), sample_weight=weights)
+
+
 # Regression
 
 

@@ -52,6 +52,10 @@ def train(
             rich_help_panel=DATA,
         ),
     ] = None,
+    weights: Annotated[
+        str | None,
+        typer.Option(help="Column of a CSV with the weight of each row in the loss.", rich_help_panel=DATA),
+    ] = None,
     meshes: Annotated[
         bool,
         typer.Option(
@@ -209,6 +213,7 @@ def train(
             descriptors,
             time,
             split_column,
+            weights,
         )
         if jobs > 1 and not all_folds:
             raise RecipeError(f"--jobs {jobs} runs folds in parallel: there is one run. Add --folds, or leave it out.")

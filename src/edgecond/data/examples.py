@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import torch
@@ -35,6 +35,7 @@ class Examples:
         ys: Class of each example, or its targets, NaN where unknown.
         digest: Checksum of the whole dataset, for the records: equal digests mean equal data.
         names: Name of each example in the dataset; may be empty.
+        weights: Weight of each example in the loss; none for equal weights.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Examples:
     ys: Int[Tensor, " n"] | Float[Tensor, "n t"]
     digest: str
     names: Sequence[str] = ()
+    weights: Float[Tensor, " n"] | None = None
 
     def __post_init__(self) -> None:
         if len(self.clouds) != len(self.ys) or (self.names and len(self.names) != len(self.ys)):
@@ -76,6 +78,7 @@ class Examples:
             clouds=_Chosen(self.clouds, chosen),
             ys=self.ys[chosen],
             names=[self.names[index] for index in chosen] if self.names else (),
+            weights=None if self.weights is None else self.weights[chosen],
         )
 
 
@@ -96,6 +99,7 @@ class PointExamples:
     clouds: Clouds
     digest: str
     names: Sequence[str] = ()
+    weights: ClassVar[None] = None  # the examples have as many targets as points
 
     def __len__(self) -> int:
         return len(self.clouds)
@@ -138,6 +142,24 @@ class _Chosen:
 
     def __getitem__(self, index: int, /) -> Cloud:
         return self.clouds[self.indices[index]]
+
+
+def checked_weights(weights: Any, count: int, where: str = "the weights") -> Float[Tensor, " n"]:
+    """Return the weight of each example, in single precision.
+
+    Args:
+        weights: A number for each example.
+        count: Number of examples.
+        where: Origin of the weights, for messages.
+    """
+    values = np.asarray(weights, np.float64)
+    if values.shape != (count,):
+        raise DataError(f"{where} must be a number for each of {count} examples: got an array of shape {values.shape}.")
+    if (bad := np.flatnonzero(~(np.isfinite(values) & (values >= 0)))).size:
+        raise DataError(f"{where} must be finite and not below 0: that of example {bad[0]} is {values[bad[0]]:g}.")
+    if not values.any():
+        raise DataError(f"{where} must not all be 0: there would be nothing to learn. Give some examples a weight.")
+    return torch.from_numpy(values.astype(np.float32))
 
 
 def checked_cloud(positions: Float[np.ndarray, "n 3"], signal: Float[np.ndarray, "n d0"], source: object) -> Cloud:

@@ -247,6 +247,7 @@ class GraphExamples:
         vertex_ys: Targets of each vertex of the dataset: an index of `outcomes`, -1 where it is unknown or belongs to
             the other set; or a row of numbers, NaN where one is.
         features: Columns beside the graphs of the dataset.
+        weights: Weight of each graph of this set in the loss; none for equal weights.
     """
 
     graphs: Graphs
@@ -256,6 +257,7 @@ class GraphExamples:
     smiles: tuple[str, ...] = ()
     vertex_ys: Int[Array, " n"] | Float[Array, "n t"] | None = None
     features: Features | None = None
+    weights: Float[Tensor, " examples"] | None = None
 
     def __post_init__(self) -> None:
         numbers = _integers(self.numbers)
@@ -321,7 +323,9 @@ class GraphExamples:
 
     def take(self, indices: Sequence[int] | Int[Array, " b"]) -> GraphExamples:
         """Select some of the graphs of this set, in the given order."""
-        return replace(self, numbers=self.numbers[_integers(indices)])
+        chosen = _integers(indices)
+        weights = None if self.weights is None else self.weights[torch.from_numpy(chosen)]
+        return replace(self, numbers=self.numbers[chosen], weights=weights)
 
 
 def check_one_hot(where: object, n: int, labels: int, size: int) -> None:

@@ -19,6 +19,7 @@ from edgecond.estimator.targets import (
     encode_labels,
     encode_numbers,
     has_several_columns,
+    plain,
     restore_classes,
 )
 from edgecond.nn.tasks import Outputs, Task
@@ -55,7 +56,8 @@ class EdgeCondClassifier(ClassifierMixin, EdgeCondEstimator):
         views: Number of views of each row whose probabilities are averaged: orientations of a cloud, sparsifications
             of a graph.
         class_weight: "balanced" to weight rare classes as much as frequent ones, None for equal weights of examples,
-            "auto" for the former if one class is three times as frequent as another. Labels are never weighted.
+            "auto" for the former if one class is three times as frequent as another, or a dict with the weight of each
+            class, 1 for those that it leaves out. Labels are never weighted.
         settings: Other settings by their dotted names, as {"augment.rotate": False}; `edgecond show` lists them.
         random_state: Random seed.
         device: Device of torch; a GPU if there is one by default.
@@ -80,7 +82,7 @@ class EdgeCondClassifier(ClassifierMixin, EdgeCondEstimator):
         network: str | Architecture | None = None,
         labels: str | None = None,
         views: int | None = None,
-        class_weight: str | None = "auto",
+        class_weight: str | Mapping[Any, float] | None = "auto",
         settings: Mapping[str, Any] | None = None,
         random_state: int | np.random.RandomState | None = None,
         device: str | None = None,
@@ -128,13 +130,18 @@ class EdgeCondClassifier(ClassifierMixin, EdgeCondEstimator):
         return float(np.average(right[counted], weights=weights[counted]))
 
     def _with_parameters(self, recipe: Recipe, kind: Kind, task: type[Task]) -> Recipe:
-        weights = {"auto": recipe.balanced, "balanced": True, None: False}
-        if not isinstance(self.class_weight, str | None) or self.class_weight not in weights:
-            raise ValueError(f"class_weight must be 'auto', 'balanced' or None: got {self.class_weight!r}.")
-        if self.class_weight == "balanced" and not task.weights_classes:
-            raise ValueError("class_weight must be 'auto' or None where y has several labels: got 'balanced'.")
-        balanced = with_settings(recipe, {"balanced": weights[self.class_weight]})
-        return super()._with_parameters(balanced, kind, task)
+        weight = self.class_weight
+        if weight not in ("auto", None) and not task.weights_classes:
+            raise ValueError(f"class_weight must be 'auto' or None where y has several labels: got {weight!r}.")
+        changes: dict[str, Any]
+        if isinstance(weight, Mapping):
+            changes = {"class_weights": {str(name): plain(value) for name, value in weight.items()}}
+        else:
+            balanced = {"auto": recipe.balanced, "balanced": True, None: False}
+            if not isinstance(weight, str | None) or weight not in balanced:
+                raise ValueError(f"class_weight must be 'auto', 'balanced', a dict or None: got {weight!r}.")
+            changes = {"balanced": balanced[weight]}
+        return super()._with_parameters(with_settings(recipe, changes), kind, task)
 
     def _fit_targets(self, y: Any, count: int) -> tuple[type[Task], NDArray[Any], list[str]]:
         if has_several_columns(y):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from numbers import Integral
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -15,6 +16,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from edgecond.data.examples import checked_weights
 from edgecond.data.kinds import check_rows, Kind, kind_of_rows, listed, RowReader, UserData
 from edgecond.errors import CheckpointError, DataError
 from edgecond.estimator.targets import plain
@@ -70,7 +72,7 @@ class EdgeCondEstimator(BaseEstimator):
         tags.input_tags.string = True
         return tags
 
-    def fit(self, X: Any, y: Any, features: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, features: Any = None, sample_weight: Any = None) -> Self:
         """Train a network.
 
         Args:
@@ -78,6 +80,7 @@ class EdgeCondEstimator(BaseEstimator):
             y: The target of each.
             features: Columns beside graphs or SMILES, by name: a mapping to sequences with a value for each row, or a
                 `DataFrame`. Predictions then need the same columns.
+            sample_weight: Weight of each row in the loss; equal weights by default.
         """
         if y is None:
             raise ValueError(
@@ -88,6 +91,8 @@ class EdgeCondEstimator(BaseEstimator):
         kind = kind_of_rows(rows)
         reader = kind.reader(rows)
         examples = kind.with_features(reader.examples(rows, targets, names), features, None)
+        if sample_weight is not None:
+            examples = replace(examples, weights=checked_weights(sample_weight, len(rows), "sample_weight"))
         data = UserData(examples.name, examples, (), task.per_vertex, kind.rows_dataset, kind.rows_options(reader))
         recipe = self._with_parameters(recipe_for(kind, task, data), kind, task)
         trained = ensemble.train(

@@ -29,7 +29,15 @@ def collate(samples: Sequence[Sample]) -> Sample:
     x, y = torch.cat([sample.x for sample in samples]), torch.cat([sample.y for sample in samples])
     voxels = [sample.voxel for sample in samples if sample.voxel is not None]
     voxel = _shift(voxels, [len(sample.x) for sample in samples]) if voxels else None
-    return Sample(x, Pyramid(graphs, pool_maps), y, voxel, _join_features([sample.features for sample in samples]))
+    weights = [sample.weights for sample in samples if sample.weights is not None]
+    return Sample(
+        x,
+        Pyramid(graphs, pool_maps),
+        y,
+        voxel,
+        _join_features([sample.features for sample in samples]),
+        torch.cat(weights) if weights else None,
+    )
 
 
 def _join(graphs: Sequence[Graph]) -> Graph:

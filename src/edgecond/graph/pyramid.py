@@ -42,6 +42,7 @@ class Sample(Movable):
         y: Target of each example; for segmentation, class of each vertex of level 0, -1 where it is unknown.
         voxel: Vertex of level 0 that each point of the input was merged into.
         features: Numbers that describe each example as a whole, beside its graph.
+        weights: Weight of each example in the loss; none for equal weights.
     """
 
     x: Float[Tensor, "n d0"]
@@ -49,6 +50,7 @@ class Sample(Movable):
     y: Tensor
     voxel: Int[Tensor, " p"] | None = None
     features: Float[Tensor, "b f"] | None = None
+    weights: Float[Tensor, " b"] | None = None
 
     @property
     def inputs(self) -> tuple[Any, ...]:

@@ -162,7 +162,9 @@ class Training:
         mixed = torch.autocast(device.type, torch.bfloat16) if self.precision == "bf16" else nullcontext()
         with seeded(mix(self.seed, epoch, batch), device), mixed:
             scores = self._joined(*sample.inputs)
-        losses, *others = self.task.loss(scores.to(sample.x.dtype), sample.y, label_smoothing=self.label_smoothing)
+        losses, *others = self.task.loss(
+            scores.to(sample.x.dtype), sample.y, label_smoothing=self.label_smoothing, weights=sample.weights
+        )
         summed, weight, metric, count = parallel.total(torch.stack([losses.detach(), *others])).tolist()
         weight = weight or 1.0  # a batch without any known target has no gradient
         if not math.isfinite(summed):

@@ -79,7 +79,7 @@ class Parameters(Block):
     network: str | None = None
     labels: str | None = None
     views: PositiveInt | None = None
-    class_weight: Literal["auto", "balanced"] | None = None
+    class_weight: Literal["auto", "balanced"] | dict[str, float] | None = None
     settings: dict[str, Any] | None = None
     random_state: int | None = None
     device: str | None = None

@@ -17,8 +17,8 @@ from torch import Tensor
 
 from edgecond.data.kinds import check_rows, Kind, kind_of, LabelledExamples, Learned, listed
 from edgecond.data.preparation import no_progress, Preparation, Progress, SampleSettings
-from edgecond.data.samples import Batches
-from edgecond.errors import CheckpointError, DataError, RecipeError
+from edgecond.data.samples import Batches, Weighted
+from edgecond.errors import CheckpointError, DataError, did_you_mean, RecipeError
 from edgecond.graph import Sample
 from edgecond.nn import evaluation, tasks
 from edgecond.nn.applicability import Applicability, embed
@@ -136,7 +136,8 @@ class Model:
         widths = _widths(preparation.view(examples, 0, 1).sample([0], 0))
         network = weights.drawn(recipe, widths, preparation.features, seed)
         about = {"seed": seed, "data": examples.digest, **preparation.about}
-        fitted = task.fit(examples.ys, len(classes), balanced=recipe.balanced)
+        class_weights = _class_weights(recipe, classes, task)
+        fitted = task.fit(examples.ys, len(classes), balanced=recipe.balanced, class_weights=class_weights)
         return Model(recipe, classes, widths, kind, preparation, network, fitted, about)
 
     @property
@@ -149,6 +150,8 @@ class Model:
     def batches(self, examples: LabelledExamples, seed: int, share: tuple[int, int] = (0, 1)) -> Batches:
         """Return the batches to train on: examples in random order, augmented or expanded as the recipe has it."""
         recipe, source = self.recipe, self.preparation.training(examples, seed)
+        if examples.weights is not None:
+            source = Weighted(source, examples.weights)
         batches = Batches(source, recipe.train.batch_size, seed=seed, share=share)
         if len(source) < 2 * len(batches) and sum(isinstance(layer, FC) for layer in recipe.network) > 1:
             raise RecipeError(
@@ -357,6 +360,23 @@ def _restored(tensors: dict[str, Tensor], content: Any) -> Model:
     return Model(
         recipe, about.classes, about.widths, kind, preparation, network, restored, rest, tuple(members), uncertainty
     )
+
+
+def _class_weights(recipe: Recipe, classes: Sequence[str], task: type[Task]) -> list[float]:
+    """Return the weight of each class that a recipe has, if it has any."""
+    given = recipe.class_weights
+    if given and not task.weights_classes:
+        raise RecipeError(
+            f"class_weights are for tasks with one class of several: got {len(given)} for {task.name}. Leave them out."
+        )
+    if unknown := [name for name in given if name not in classes]:
+        raise RecipeError(
+            f"class_weights must be those of classes of the data: there is no {unknown[0][:60]!r}."
+            f"{did_you_mean(unknown[0], classes)}"
+        )
+    if given and not any(given.get(name, 1.0) for name in classes):
+        raise RecipeError("class_weights must leave a class that counts: all are 0. Give one of them a weight.")
+    return [given.get(name, 1.0) for name in classes] if given else []
 
 
 def _widths(sample: Sample) -> Widths:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
@@ -114,6 +115,7 @@ class Recipe(_Part):
         standardised: Whether attributes are standardised over the training set.
         task: What is predicted: a task of `edgecond.nn.tasks`.
         balanced: Whether rare classes count as much as frequent ones in the loss.
+        class_weights: Weight of each class in the loss instead, by its name; 1 for those that are left out.
         ensemble: Number of networks in the model, trained with seeds that follow each other.
         calibration: Share of the training set that calibrates probabilities and intervals instead of being trained on.
         hidden: Hidden widths of the filter networks.
@@ -141,6 +143,7 @@ class Recipe(_Part):
     standardised: bool = False
     task: Annotated[str, BeforeValidator(_task)] = "classification"
     balanced: bool = False
+    class_weights: dict[str, Annotated[float, Field(ge=0)]] = {}
     ensemble: int = Field(default=1, ge=1, le=100)
     calibration: float = Field(default=0.0, ge=0, le=0.5)
     hidden: tuple[PositiveInt, ...] = (16, 32)
@@ -276,16 +279,24 @@ def format_settings(recipe: Recipe) -> dict[str, str]:
     return {name: _toml(table[key]) for name, table, key in _dotted(content)}
 
 
+_TABLES = ("options", "class_weights")  # settings that are a table as a whole
+
+
 def _toml(value: Any) -> str:
     if isinstance(value, dict):
-        return f"{{{', '.join(f'{key} = {json.dumps(each)}' for key, each in value.items())}}}"
+        return f"{{{', '.join(f'{_key(key)} = {json.dumps(each)}' for key, each in value.items())}}}"
     return value if isinstance(value, str) else json.dumps(value)
+
+
+def _key(name: str) -> str:
+    """Return a name as a key of TOML, in quotes where it needs them."""
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else json.dumps(name)
 
 
 def _dotted(table: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, dict[str, Any], str]]:
     """Yield the settings of a table and of the tables in it: dotted name, table, and name there."""
     for key, value in table.items():
-        if isinstance(value, dict) and key != "options":
+        if isinstance(value, dict) and key not in _TABLES:
             yield from _dotted(value, f"{prefix}{key}.")
         else:
             yield f"{prefix}{key}", table, key

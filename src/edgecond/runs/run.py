@@ -20,7 +20,7 @@ from edgecond.data.preparation import no_progress, Progress
 from edgecond.data.processes import end_with_parent, ignore_stop_signals, signals_held
 from edgecond.data.samples import Batches
 from edgecond.errors import CheckpointError, EdgecondError, listed, RecipeError, ReportedError
-from edgecond.files import write_atomic
+from edgecond.files import sha256, write_atomic
 from edgecond.graph import Sample
 from edgecond.nn import parallel
 from edgecond.nn.checkpoint import load_checkpoint, save_checkpoint
@@ -297,6 +297,7 @@ def train(
         model.network.to(device or parallel.device())
         batches = model.batches(examples, seed, (parallel.rank(), parallel.ranks()))
         made_of = {"recipe": recipe.settings(), "data": examples.digest, "fold": fold, "seed": seed, "split": split}
+        made_of |= {} if examples.weights is None else {"weights": sha256(examples.weights.numpy().tobytes())}
         run = Run(directory, made_of, _training(model, seed))
         run.selection = _selection(model, run.training, validation)
         if directory is not None and not restart:

@@ -36,6 +36,20 @@ def test_shares_of_a_batch_add_up_to_it_even_if_one_has_no_targets(task):
 
 
 @pytest.mark.parametrize("task", TASKS)
+def test_an_example_of_weight_2_counts_as_two_of_weight_1(task):
+    classes = isinstance(task, Classification)
+    scores = torch.randn(4, 2 if classes else 1, generator=torch.Generator().manual_seed(0))
+    y = torch.tensor([-1, 0, 1, 1]) if classes else torch.tensor([NAN, 0, 1, 1])[:, None]
+    twice = [0, 1, 1, 2]  # the last has the weight 0
+
+    weighted = task.loss(scores, y, weights=torch.tensor([1.0, 2.0, 1.0, 0.0]))
+
+    expected = task.loss(scores[twice], y[twice])
+    torch.testing.assert_close(weighted.total / weighted.weight, expected.total / expected.weight)
+    assert int(weighted.known) == 3  # the metric to watch counts every known target once
+
+
+@pytest.mark.parametrize("task", TASKS)
 def test_a_file_brings_a_task_back(task):
     outputs = len(next(iter(task.parameters.values()), ())) or 2
 

@@ -48,6 +48,10 @@ class LabelledExamples(Protocol):
         """Targets of all examples, or of all their vertices."""
 
     @property
+    def weights(self) -> Tensor | None:
+        """Weight of each example in the loss; none for equal weights."""
+
+    @property
     def digest(self) -> str:
         """Digest of the whole data set."""
 

@@ -9,9 +9,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from torch import Tensor
 
+from edgecond.data.examples import checked_weights
 from edgecond.data.features import Features
 from edgecond.data.formats import smiles
+from edgecond.data.formats.columns import number
 from edgecond.data.formats.descriptors import descriptor_names, SIZE_AND_POLARITY
 from edgecond.data.graphs import GraphExamples, Graphs
 from edgecond.data.kinds.base import Batch, Learned, NONE, ReadOptions, Report, RowReader, Rows, Total, UserData
@@ -40,7 +43,7 @@ class Molecules(GeneralGraphs):
     name: ClassVar[str] = "molecules"
     unit: ClassVar[str] = "atom"
     options: ClassVar[frozenset[str]] = frozenset(
-        {"smiles", "target", "group", "numbers", "features", "descriptors", "time", "split_column"}
+        {"smiles", "target", "group", "numbers", "features", "descriptors", "time", "split_column", "weights"}
     )
     methods: ClassVar[frozenset[str]] = frozenset(METHODS)
     listed_by: ClassVar[str] = "row"
@@ -51,11 +54,17 @@ class Molecules(GeneralGraphs):
         return path.is_file() and path.name.lower().endswith((".csv", ".tsv", ".gz"))
 
     def read(self, path: Path, options: ReadOptions, others: Mapping[str, Path] = NONE) -> UserData:
-        columns = [name for name in (options.group, options.time, options.split_column) if name is not None]
+        asked = (options.group, options.time, options.split_column, options.weights)
+        columns = [name for name in asked if name is not None]
         paths = [path, *others.values()]
         tables = [_table(each, options, () if number else columns) for number, each in enumerate(paths)]
         table = _joined(tables, paths)
-        examples = replace(examples_of(table, str(path)), smiles=table.smiles, features=table.features)
+        examples = replace(
+            examples_of(table, str(path)),
+            smiles=table.smiles,
+            features=table.features,
+            weights=_weights(path, tables[0], options.weights, len(table)),
+        )
         sources = [each for each, some in zip(paths, tables, strict=True) for _ in range(len(some))]
         rows = zip(sources, table.rows.tolist(), table.smiles, strict=True)
         unread = [f"row {row}: {sentence}" for row, sentence in tables[0].skipped]
@@ -200,6 +209,18 @@ def _split_columns(path: Path, table: smiles.Molecules, options: ReadOptions, co
         times = times_of(table.columns[options.time], table.rows.tolist(), where)
         columns["time"] = np.append(times, np.full(more, -np.inf))
     return columns
+
+
+def _weights(path: Path, table: smiles.Molecules, column: str | None, count: int) -> Tensor | None:
+    """The weight of each of `count` molecules; those of other tables, which are not trained on, have 1."""
+    if column is None:
+        return None
+    where = f"{path}, column {column!r}"
+    weights = [number(text) for text in table.columns[column]]
+    for row, weight, text in zip(table.rows.tolist(), weights, table.columns[column], strict=True):
+        if weight is None or not 0 <= weight < np.inf:
+            raise DataError(f"{where} must hold a weight of at least 0 in each row: found {text[:60]!r} in row {row}.")
+    return checked_weights([*weights, *[1.0] * (count - len(table))], count, where)
 
 
 @dataclass(frozen=True)

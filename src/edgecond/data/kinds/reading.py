@@ -26,6 +26,7 @@ class ReadOptions:
         features: Columns of a table beside the molecules, which the network sees too.
         descriptors: Whether the network sees all of RDKit's descriptors of molecules, or none; by default it sees those
             of size and polarity.
+        weights: Column of a table with the weight of each row in the loss.
         columns: The file's column for x, y, z or a column of the signal, by our name.
         up: The axis that points up.
     """
@@ -42,6 +43,7 @@ class ReadOptions:
     descriptors: bool | None = None
     time: str | None = None
     split_column: str | None = None
+    weights: str | None = None
 
     def given(self) -> list[str]:
         """Return the names of the options that differ from their defaults."""

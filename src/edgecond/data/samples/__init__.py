@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Protocol
 
 import numpy as np
-from jaxtyping import Int
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
 
 from edgecond.graph import Sample
 
@@ -79,6 +81,31 @@ class Batches:
     def epoch(self, epoch: int) -> Iterator[Sample]:
         """Build all batches of an epoch, one after the other."""
         return (self.batch(epoch, number) for number in range(len(self)))
+
+
+@dataclass(frozen=True, eq=False)
+class Weighted:
+    """Samples whose examples have weights in the loss.
+
+    Args:
+        source: Examples from which samples are built: all of them once or, as copies of graphs are, several times.
+        weights: Weight of each example.
+    """
+
+    source: Source
+    weights: Float[Tensor, " n"]
+
+    @property
+    def together(self) -> int:
+        return self.source.together
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    def sample(self, indices: Indices, epoch: int) -> Sample:
+        """Build one sample from some examples, with their weights."""
+        chosen = torch.as_tensor(np.asarray(indices)) % len(self.weights)
+        return replace(self.source.sample(indices, epoch), weights=self.weights[chosen])
 
 
 def generator(seed: int, *key: int) -> np.random.Generator:

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -33,6 +33,22 @@ class Loss(NamedTuple):
     weight: Tensor
     metric: Tensor
     known: Tensor
+
+
+def weighted_sum(
+    losses: Float[Tensor, " k"], known: Bool[Tensor, "b t"], weights: Float[Tensor, " b"] | None
+) -> tuple[Tensor, Tensor]:
+    """Return the weighted sum of the losses of known targets, and the sum of their weights.
+
+    Args:
+        losses: Loss of each known target.
+        known: Which targets of each example are known.
+        weights: Weight of each example; none for equal weights.
+    """
+    if weights is None:
+        return losses.sum(), known.sum().to(losses.dtype)
+    each = weights[:, None].expand_as(known)[known]
+    return losses @ each, each.sum()
 
 
 @dataclass(frozen=True)
@@ -77,13 +93,14 @@ class Task(ABC):
 
     @classmethod
     @abstractmethod
-    def fit(cls, ys: Tensor, outputs: int, *, balanced: bool = False) -> Self:
+    def fit(cls, ys: Tensor, outputs: int, *, balanced: bool = False, class_weights: Sequence[float] = ()) -> Self:
         """Return the task with what it takes from the targets of the training set.
 
         Args:
             ys: The targets.
             outputs: Number of outputs of the network.
             balanced: Whether rare classes count as much as frequent ones.
+            class_weights: Weight of each class instead, where a task weights classes.
         """
 
     @classmethod
@@ -114,7 +131,9 @@ class Task(ABC):
     # Training and evaluation
 
     @abstractmethod
-    def loss(self, scores: Tensor, y: Tensor, *, label_smoothing: float = 0.0) -> Loss:
+    def loss(
+        self, scores: Tensor, y: Tensor, *, label_smoothing: float = 0.0, weights: Float[Tensor, " b"] | None = None
+    ) -> Loss:
         """Return the loss of a batch and the metric to watch, as sums.
 
         Args:
@@ -122,6 +141,7 @@ class Task(ABC):
             y: The targets.
             label_smoothing: Share of the probability of the true class that is spread over all classes, where a task
                 has classes.
+            weights: Weight of each example; none for equal weights.
         """
 
     @abstractmethod

@@ -64,9 +64,9 @@ class Classification(Task):
         return len(targets) == 1 and len(targets[0]) > 0 and per_vertex == cls.per_vertex
 
     @classmethod
-    def fit(cls, ys: Tensor, outputs: int, *, balanced: bool = False) -> Self:
-        if not balanced:
-            return cls()
+    def fit(cls, ys: Tensor, outputs: int, *, balanced: bool = False, class_weights: Sequence[float] = ()) -> Self:
+        if class_weights or not balanced:
+            return cls(tuple(class_weights))
         known = ys[ys >= 0]
         counts = torch.bincount(known, minlength=outputs).clamp(min=1)
         return cls(tuple((len(known) / (outputs * counts)).tolist()))
@@ -86,15 +86,24 @@ class Classification(Task):
         if len(classes) == 1:
             raise ValueError(f"must have at least two classes: all examples are of the class {names[classes.pop()]}.")
 
-    def loss(self, scores: Tensor, y: Tensor, *, label_smoothing: float = 0.0) -> Loss:
-        weights = scores.new_tensor(self.weights) if self.weights else None
-        total = nn.functional.cross_entropy(
-            scores, y, weights, ignore_index=-1, reduction="sum", label_smoothing=label_smoothing
+    def loss(
+        self, scores: Tensor, y: Tensor, *, label_smoothing: float = 0.0, weights: Float[Tensor, " b"] | None = None
+    ) -> Loss:
+        classes = scores.new_tensor(self.weights) if self.weights else None
+        losses = nn.functional.cross_entropy(
+            scores,
+            y,
+            classes,
+            ignore_index=-1,
+            reduction="sum" if weights is None else "none",
+            label_smoothing=label_smoothing,
         )
-        known = y[y >= 0]
-        count = scores.new_tensor(len(known))
-        weight = count if weights is None else weights[known].sum()
-        return Loss(total, weight, (scores.argmax(1) == y).sum(), count)
+        known = y >= 0
+        count = scores.new_tensor(int(known.sum()))
+        each = None if classes is None else classes[y[known]]
+        if weights is not None:
+            losses, each = losses @ weights, weights[known] * (1.0 if each is None else each)
+        return Loss(losses, count if each is None else each.sum(), (scores.argmax(1) == y).sum(), count)
 
     def outputs(self, scores: Tensor) -> Tensor:
         """Return the probabilities of the classes."""

@@ -11,7 +11,7 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import nn, Tensor
 
-from edgecond.nn.tasks.base import Loss, Outputs, Task, titles, Views
+from edgecond.nn.tasks.base import Loss, Outputs, Task, titles, Views, weighted_sum
 from edgecond.nn.tasks.columns import known_pairs, means
 from edgecond.nn.tasks.conformal import Scores
 from edgecond.nn.tasks.findings import Finding, Gallery, Part, percent, SHOWN, Table
@@ -53,16 +53,18 @@ class Multilabel(Task):
         return len(targets) > 1 and not per_vertex and all(len(names) in (1, 2) for names in targets)
 
     @classmethod
-    def fit(cls, ys: Tensor, outputs: int, *, balanced: bool = False) -> Self:
+    def fit(cls, ys: Tensor, outputs: int, *, balanced: bool = False, class_weights: Sequence[float] = ()) -> Self:
         return cls()
 
-    def loss(self, scores: Tensor, y: Tensor, *, label_smoothing: float = 0.0) -> Loss:
+    def loss(
+        self, scores: Tensor, y: Tensor, *, label_smoothing: float = 0.0, weights: Float[Tensor, " b"] | None = None
+    ) -> Loss:
         known = ~y.isnan()
         predicted, truth = scores[known], y[known].to(scores.dtype)
         smooth = (1 - label_smoothing) * truth + label_smoothing / 2
-        total = nn.functional.binary_cross_entropy_with_logits(predicted, smooth, reduction="sum")
-        count = known.sum().to(scores.dtype)
-        return Loss(total, count, ((predicted > 0) == (truth > 0.5)).sum(), count)
+        losses = nn.functional.binary_cross_entropy_with_logits(predicted, smooth, reduction="none")
+        total, weight = weighted_sum(losses, known, weights)
+        return Loss(total, weight, ((predicted > 0) == (truth > 0.5)).sum(), known.sum().to(scores.dtype))
 
     def outputs(self, scores: Tensor) -> Tensor:
         """Return the probability of yes for each label."""

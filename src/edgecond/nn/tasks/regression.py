@@ -12,7 +12,7 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor
 
-from edgecond.nn.tasks.base import Loss, Outputs, Task, titles, Views
+from edgecond.nn.tasks.base import Loss, Outputs, Task, titles, Views, weighted_sum
 from edgecond.nn.tasks.columns import known_pairs, means
 from edgecond.nn.tasks.conformal import Scores
 from edgecond.nn.tasks.findings import Finding, Gallery, Part, Scatter, SHOWN, Table
@@ -50,7 +50,7 @@ class Regression(Task):
         return len(targets) > 0 and not any(targets) and per_vertex == cls.per_vertex
 
     @classmethod
-    def fit(cls, ys: Tensor, outputs: int, *, balanced: bool = False) -> Self:
+    def fit(cls, ys: Tensor, outputs: int, *, balanced: bool = False, class_weights: Sequence[float] = ()) -> Self:
         mean = ys.nanmean(0)
         scale = (ys - mean).square().nanmean(0).sqrt()
         scale = torch.where((scale > 0) & scale.isfinite(), scale, 1.0)
@@ -64,12 +64,13 @@ class Regression(Task):
     def _required(cls) -> tuple[str, ...]:
         return ("mean", "scale")
 
-    def loss(self, scores: Tensor, y: Tensor, *, label_smoothing: float = 0.0) -> Loss:
+    def loss(
+        self, scores: Tensor, y: Tensor, *, label_smoothing: float = 0.0, weights: Float[Tensor, " b"] | None = None
+    ) -> Loss:
         known, scale = ~y.isnan(), scores.new_tensor(self.scale).expand_as(scores)
         errors = (self.outputs(scores) - y.to(scores.dtype))[known]
-        total = (errors / scale[known]).square().sum()
-        count = known.sum().to(scores.dtype)
-        return Loss(total, count, errors.detach().square().sum(), count)
+        total, weight = weighted_sum((errors / scale[known]).square(), known, weights)
+        return Loss(total, weight, errors.detach().square().sum(), known.sum().to(scores.dtype))
 
     def outputs(self, scores: Tensor) -> Tensor:
         """Return the numbers in their own units."""

@@ -56,6 +56,10 @@ class Multilabel(Task):
     def fit(cls, ys: Tensor, outputs: int, *, balanced: bool = False, class_weights: Sequence[float] = ()) -> Self:
         return cls()
 
+    @classmethod
+    def settings(cls, ys: NDArray[Any]) -> dict[str, Any]:
+        return {"train.label_smoothing": 0.0}  # labels of most assays are rarely yes: smoothed ones rank worse
+
     def loss(
         self, scores: Tensor, y: Tensor, *, label_smoothing: float = 0.0, weights: Float[Tensor, " b"] | None = None
     ) -> Loss:

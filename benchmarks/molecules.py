@@ -23,7 +23,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-import numpy as np
 import torch
 from jaxtyping import Float
 from numpy import ndarray as Array
@@ -37,7 +36,6 @@ from edgecond.data.splits import random_split, scaffold_split, Split
 from edgecond.errors import DataError
 from edgecond.files import data_directory, sha256, write_atomic
 from edgecond.nn import tasks
-from edgecond.nn.tasks.uncertainty import reliability, retention
 from edgecond.paper.records import reproduce
 from edgecond.runs import ensemble as ensembles
 from edgecond.runs.model import versions
@@ -45,7 +43,7 @@ from edgecond.runs.recipe import parse_settings, Recipe, with_settings
 from edgecond.runs.user_data import recipe_for
 
 RECORDS = ROOT / "results" / "molecules"
-SEEDS, MEMBERS, COVERAGE = 5, 5, 0.9
+SEEDS, MEMBERS = 5, 5
 FRACTIONS = (0.8, 0.1, 0.1)
 TOX21 = ("NR-AR", "NR-AR-LBD", "NR-AhR", "NR-Aromatase", "NR-ER", "NR-ER-LBD", "NR-PPAR-gamma")
 TOX21 += ("SR-ARE", "SR-ATAD5", "SR-HSE", "SR-MMP", "SR-p53")
@@ -126,24 +124,7 @@ def ensemble(case: Case, split: Split, seed: int, given: argparse.Namespace) -> 
     with tempfile.TemporaryDirectory() as folder:
         os.environ["EDGECOND_CACHE"] = folder
         trained = ensembles.train(recipe, 0, seed, directory=None, parts=(train, test), calibration=validation)
-    model, y = trained.model, test.ys.numpy()
-    outputs, spread = model.outputs_and_spread(test)
-    names = model.task.targets(model.classes)
-    limits = model.uncertainty.limits(COVERAGE, names)
-    inside = [
-        scores <= limit for scores, limit in zip(model.task.nonconformity(y, outputs, spread), limits, strict=True)
-    ]
-    metrics = trained.metrics() | {"coverage": float(np.concatenate(inside).mean())}
-    return {"metrics": metrics | _uncertainty(y, outputs, spread, case.classes), "versions": versions()}
-
-
-def _uncertainty(y: Array, outputs: Array, spread: Array, classes: bool) -> dict[str, float]:
-    """Return how well spreads rank errors, as a share of the mean error, and the calibration error of probabilities."""
-    known = ~np.isnan(y)
-    right = (outputs[known] > 0.5) == (y[known] > 0.5)
-    errors = (~right).astype(float) if classes else np.abs(y - outputs)[known]
-    found = {"retention_gain": 1 - float(retention(errors, spread[known]).mean() / errors.mean())}
-    return found | ({"calibration_error": reliability(outputs[known], y[known] > 0.5).error} if classes else {})
+    return {"metrics": trained.metrics(), "versions": versions()}
 
 
 def _read(case: Case, split: Split, given: argparse.Namespace, **options: Any) -> tuple[Recipe, list[Any]]:

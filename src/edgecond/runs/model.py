@@ -229,6 +229,11 @@ class Model:
         scores = tuple(map(condensed, model.task.nonconformity(y, outputs, spread)))
         return replace(model, uncertainty=replace(self.uncertainty, scores=scores))
 
+    def certainty(self, examples: LabelledExamples, coverage: float = 0.9) -> dict[str, float]:
+        """Return how often intervals or sets hold the truth, and how well spreads and probabilities fit the errors."""
+        limits = self.uncertainty.limits(coverage, self.task.targets(self.classes))
+        return self.task.certainty(examples.ys.numpy(), *self.outputs_and_spread(examples), limits)
+
     def compared_with(self, examples: LabelledExamples, seed: int) -> Model:
         """Return the model with the embeddings of its training examples, or of a random choice of many."""
         chosen = np.random.default_rng(seed).permutation(len(examples))[:MOST_EMBEDDINGS]

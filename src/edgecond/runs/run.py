@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, ExitStack
+from contextlib import contextmanager, ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from edgecond.graph import Sample
 from edgecond.nn import parallel
 from edgecond.nn.checkpoint import load_checkpoint, save_checkpoint
 from edgecond.nn.schedules import Schedule
+from edgecond.nn.tasks.conformal import CoverageError
 from edgecond.nn.training import Step, Training
 from edgecond.runs.blocks import Checkpoint, read_history
 from edgecond.runs.lock import locked
@@ -248,8 +249,11 @@ class Trained:
 
     def metrics(self) -> dict[str, float]:
         """Return the metrics on the test set, and that of the last epoch during training, as the paper does."""
-        metric = self.model.task.training_metric
-        return {**self.model.evaluate(self.test), f"train_{metric}": self.history[-1][metric]}
+        model, metric = self.model, self.model.task.training_metric
+        certainty: dict[str, float] = {}
+        with suppress(CoverageError):  # without a calibration set, or with one that is too small
+            certainty = model.certainty(self.test)
+        return {**model.evaluate(self.test), **certainty, f"train_{metric}": self.history[-1][metric]}
 
 
 def train(

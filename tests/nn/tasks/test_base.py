@@ -82,3 +82,15 @@ def test_a_network_must_predict_for_what_the_task_is_about(name):
     task.check_network(right)
     with pytest.raises(RecipeError, match=f"a network for {name} must predict for each"):
         task.check_network(wrong)
+
+
+def test_certainty_is_coverage_calibration_error_and_gain_by_spread():
+    """By hand: one of two known labels is wrong, with the larger spread, and keeps no limit."""
+    y, outputs = torch.tensor([[1.0], [1.0], [NAN]]).numpy(), torch.tensor([[0.75], [0.25], [0.5]]).double().numpy()
+    spread = torch.tensor([[0.1], [0.2], [0.3]]).double().numpy()
+
+    found = Multilabel().certainty(y, outputs, spread, [0.5])
+
+    assert found["coverage"] == 0.5
+    assert found["calibration_error"] == pytest.approx((0.25 + 0.75) / 2)
+    assert found["retention_gain"] == pytest.approx(1 - (0.0 + 0.5) / 2 / 0.5)

@@ -22,10 +22,10 @@ def drawn(probabilities: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return (rng.random((len(probabilities), 1)) > probabilities.cumsum(1)).sum(1).clip(max=probabilities.shape[1] - 1)
 
 
-def classes(n: int, temperature: float, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+def classes(n: int, temperature: float, seed: int = 0, scale: float = 2.0) -> tuple[np.ndarray, np.ndarray]:
     """Return classes drawn from the softmax of scores, and the probabilities of a network that is too sure of them."""
     rng = np.random.default_rng(seed)
-    scores = 2 * rng.normal(size=(n, 4))
+    scores = scale * rng.normal(size=(n, 4))
     return drawn(softmax(scores), rng), softmax(temperature * scores)
 
 
@@ -100,11 +100,13 @@ def test_intervals_hold_the_truth_as_often_as_was_asked_for():
     assert 0.9 - 0.01 <= np.mean(covered) <= 0.9 + 1 / (N + 1) + 0.01
 
 
-def test_sets_hold_the_true_class_as_often_as_was_asked_for():
-    """The same for sets of classes; the temperature comes from the same calibration set."""
-    names, covered, sizes = list("abcd"), [], []
+@pytest.mark.parametrize(("scale", "accuracy"), [(2.0, (0.5, 0.9)), (20.0, (0.93, 1.0))])
+def test_sets_hold_the_true_class_as_often_as_was_asked_for(scale: float, accuracy: tuple[float, float]):
+    """The same for sets of classes, even where more predictions are right; one set calibrates the temperature too."""
+    names, covered, sizes, right = list("abcd"), [], [], []
     for seed in range(150):
-        y, outputs = classes(N + 100, 2.0, seed)
+        y, outputs = classes(N + 100, 2.0, seed, scale)
+        right += (outputs.argmax(1) == y).tolist()
         task = Classification().calibrated(y[:N], outputs[:N])
         tempered = task.tempered(outputs)
         bound = limit(condensed(task.nonconformity(y[:N], tempered[:N], None)[0]), 0.9)
@@ -113,21 +115,24 @@ def test_sets_hold_the_true_class_as_often_as_was_asked_for():
         sizes += [len(found) for found in sets]
 
     assert 0.9 - 0.01 <= np.mean(covered) <= 0.9 + 1 / (N + 1) + 0.01
-    assert min(sizes) >= 1
+    assert accuracy[0] < np.mean(right) < accuracy[1]
     assert np.mean(sizes) < 3  # of four
 
 
 def test_a_set_begins_with_the_predicted_class():
-    row = Classification().bounds_row(list("abc"), np.array([0.3, 0.6, 0.1]), None, [0.35])
+    """By hand: with a bound of 0.75, classes are in the set from a probability of 0.25 on."""
+    row, none = (
+        Classification().bounds_row(list("abc"), np.array([0.3, 0.6, 0.1]), None, [bound]) for bound in (0.75, 0.1)
+    )
 
-    assert row == {"set": "b|a"}
+    assert (row, none) == ({"set": "b|a"}, {"set": ""})
 
 
-def test_a_label_is_both_where_the_other_is_within_the_bound():
-    """By hand: |2p - 1| is 0.8, 0.2 and 0.6 with bounds of 0.5."""
-    row = Multilabel().bounds_row(list("abc"), np.array([0.9, 0.6, 0.2]), None, [0.5] * 3)
+def test_a_label_is_both_or_none_as_the_bound_has_it():
+    """By hand: an answer needs a probability of 0.3, 0.3, 0.3 and 0.7."""
+    row = Multilabel().bounds_row(list("abcd"), np.array([0.9, 0.6, 0.2, 0.6]), None, [0.7, 0.7, 0.7, 0.3])
 
-    assert row == {"set(a)": "yes", "set(b)": "yes|no", "set(c)": "no"}
+    assert row == {"set(a)": "yes", "set(b)": "yes|no", "set(c)": "no", "set(d)": ""}
 
 
 def test_unknown_targets_have_no_score():
@@ -139,9 +144,9 @@ def test_unknown_targets_have_no_score():
 
     np.testing.assert_allclose(of_numbers[0], [1, 3])
     np.testing.assert_allclose(of_numbers[1], [0.5])
-    np.testing.assert_allclose(of_labels[0], [0.6, 0])
-    np.testing.assert_allclose(of_labels[1], [0.8])
-    np.testing.assert_allclose(of_classes[0], [0.4])
+    np.testing.assert_allclose(of_labels[0], [0.8, 0.2])
+    np.testing.assert_allclose(of_labels[1], [0.9])
+    np.testing.assert_allclose(of_classes[0], [0.7])
 
 
 def test_a_report_compares_the_coverage_asked_for_with_that_of_the_test_set():

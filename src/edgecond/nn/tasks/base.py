@@ -15,6 +15,7 @@ from torch import Tensor
 from edgecond.errors import RecipeError
 from edgecond.nn.tasks.conformal import Scores
 from edgecond.nn.tasks.findings import Cards, Finding
+from edgecond.nn.tasks.uncertainty import Judged
 from edgecond.notation import Architecture
 
 Outputs = Float[np.ndarray, "n t"]
@@ -243,6 +244,18 @@ class Task(ABC):
             scores: Scores of the calibration set; empty if there was none.
         """
         return []
+
+    def judged(self, y: NDArray[Any], outputs: Outputs, spread: Outputs | None) -> Judged:
+        """Return the tempered outputs for known targets, one after the other, beside the truth."""
+        raise NotImplementedError
+
+    def certainty(
+        self, y: NDArray[Any], outputs: Outputs, spread: Outputs | None, limits: Sequence[float]
+    ) -> dict[str, float]:
+        """Return how often the truth keeps the limits (`coverage`), and the metrics of `judged`."""
+        found = zip(self.nonconformity(y, outputs, spread), limits, strict=True)
+        inside = np.concatenate([scores <= limit for scores, limit in found])
+        return {"coverage": float(inside.mean()), **self.judged(y, outputs, spread).metrics()}
 
     # Predictions
 

@@ -19,6 +19,7 @@ from edgecond.nn.tasks.uncertainty import (
     coverage_table,
     FEWEST,
     fitted_temperature,
+    Judged,
     reliability,
     reliability_curve,
     retention_curve,
@@ -148,9 +149,9 @@ class Classification(Task):
         return _softmax_of_logs(outputs, self.temperature[0]) if self.temperature else outputs
 
     def nonconformity(self, y: Classes, outputs: Outputs, spread: Outputs | None) -> list[Float[np.ndarray, " known"]]:
-        """Return how much more probable the predicted class is than the true one: 0 where they are the same."""
+        """Return how improbable the true class is (Sadinle et al. 2019)."""
         known = np.flatnonzero(y >= 0)
-        return [outputs[known].max(1) - outputs[known, y[known]]]
+        return [1 - outputs[known, y[known]]]
 
     def targets(self, names: Sequence[str]) -> list[str]:
         return ["class"]
@@ -167,24 +168,30 @@ class Classification(Task):
         spread: Float[np.ndarray, " t"] | None,
         limits: Sequence[float],
     ) -> dict[str, Any]:
-        """Return the classes that are less probable than the predicted one by at most the bound, that one first."""
+        """Return the classes that are probable enough, the most probable first; there may be none."""
         ranked = np.argsort(-output, kind="stable")
-        return {"set": "|".join(names[c] for c in ranked if output[ranked[0]] - output[c] <= limits[0])}
+        return {"set": "|".join(names[c] for c in ranked if 1 - output[c] <= limits[0])}
+
+    def judged(self, y: Classes, outputs: Outputs, spread: Outputs | None) -> Judged:
+        known = np.flatnonzero(y >= 0)
+        chosen = outputs[known].argmax(1)
+        right = chosen == y[known]
+        of_chosen = None if spread is None else spread[known, chosen]
+        return Judged((~right).astype(float), of_chosen, outputs[known, chosen], right)
 
     def uncertainty(
         self, names: Sequence[str], y: Classes, outputs: Outputs, spread: Outputs | None, scores: Scores
     ) -> list[Finding]:
-        known = np.flatnonzero(y >= 0)
-        best = outputs[known].max(1)
-        wrong = outputs[known].argmax(1) != y[known]
-        parts: list[Part] = [reliability_curve(reliability(best, ~wrong))]
-        if spread is not None:
-            chosen = spread[known, outputs[known].argmax(1)]
-            parts.append(retention_curve(wrong.astype(float), chosen, "Error"))
+        judged = self.judged(y, outputs, spread)
+        assert judged.probability is not None
+        assert judged.true is not None
+        parts: list[Part] = [reliability_curve(reliability(judged.probability, judged.true))]
+        if judged.spread is not None:
+            parts.append(retention_curve(judged.errors, judged.spread, "Error"))
         if scores:
 
             def size(_: int, bound: float) -> str:
-                return f"{(best[:, None] - outputs[known] <= bound).sum(1).mean():.2f}"
+                return f"{(1 - outputs[y >= 0] <= bound).sum(1).mean():.2f}"
 
             found = self.nonconformity(y, outputs, spread)
             parts.append(coverage_table(["class"], scores, found, size, "Mean number of classes"))

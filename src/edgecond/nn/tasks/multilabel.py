@@ -19,6 +19,7 @@ from edgecond.nn.tasks.uncertainty import (
     coverage_table,
     FEWEST,
     fitted_temperature,
+    Judged,
     reliability,
     reliability_curve,
     retention_curve,
@@ -110,9 +111,8 @@ class Multilabel(Task):
         return 1 / (1 + np.exp(-_logit(outputs) / np.array(self.temperature)))
 
     def nonconformity(self, y: Outputs, outputs: Outputs, spread: Outputs | None) -> list[Float[np.ndarray, " known"]]:
-        """Return how much more probable the predicted answer is than the true one: 0 where they are the same."""
-        pairs = known_pairs(y, outputs)
-        return [np.where((p > 0.5) == (truth > 0.5), 0.0, np.abs(2 * p - 1)) for truth, p in pairs]
+        """Return how improbable the true answer is (Sadinle et al. 2019)."""
+        return [np.where(truth > 0.5, 1 - p, p) for truth, p in known_pairs(y, outputs)]
 
     def bounds_row(
         self,
@@ -121,14 +121,20 @@ class Multilabel(Task):
         spread: Float[np.ndarray, " t"] | None,
         limits: Sequence[float],
     ) -> dict[str, Any]:
-        """Return yes, no, or both where the other is less probable by at most the bound."""
+        """Return the answers, yes and no, that are probable enough, the more probable first; there may be none."""
 
         def answers(p: float, bound: float) -> str:
-            first, second = ("yes", "no") if p > 0.5 else ("no", "yes")
-            return f"{first}|{second}" if abs(2 * p - 1) <= bound else first
+            ranked = sorted([("yes", 1 - p), ("no", p)], key=lambda answer: answer[1])
+            return "|".join(answer for answer, improbable in ranked if improbable <= bound)
 
         found = zip(titles("set", names), output.tolist(), limits, strict=True)
         return {name: answers(p, bound) for name, p, bound in found}
+
+    def judged(self, y: Outputs, outputs: Outputs, spread: Outputs | None) -> Judged:
+        known = ~np.isnan(y)
+        true = y[known] > 0.5
+        wrong = (outputs[known] > 0.5) != true
+        return Judged(wrong.astype(float), None if spread is None else spread[known], outputs[known], true)
 
     def uncertainty(
         self, names: Sequence[str], y: Outputs, outputs: Outputs, spread: Outputs | None, scores: Scores
@@ -136,15 +142,17 @@ class Multilabel(Task):
         known = ~np.isnan(y)
         if not known.any():
             return []
-        wrong = (outputs[known] > 0.5) != (y[known] > 0.5)
-        parts: list[Part] = [reliability_curve(reliability(outputs[known], y[known] > 0.5))]
-        if spread is not None:
-            parts.append(retention_curve(wrong.astype(float), spread[known], "Error"))
+        judged = self.judged(y, outputs, spread)
+        assert judged.probability is not None
+        assert judged.true is not None
+        parts: list[Part] = [reliability_curve(reliability(judged.probability, judged.true))]
+        if judged.spread is not None:
+            parts.append(retention_curve(judged.errors, judged.spread, "Error"))
         if scores:
 
             def size(label: int, bound: float) -> str:
                 column = outputs[known[:, label], label]
-                return f"{1 + (np.abs(2 * column - 1) <= bound).mean():.2f}" if len(column) else "-"
+                return f"{((column <= bound).mean() + (1 - column <= bound).mean()):.2f}" if len(column) else "-"
 
             found = self.nonconformity(y, outputs, spread)
             parts.append(coverage_table(names, scores, found, size, "Mean number of answers"))

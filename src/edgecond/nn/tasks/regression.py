@@ -16,7 +16,7 @@ from edgecond.nn.tasks.base import Loss, Outputs, Task, titles, Views, weighted_
 from edgecond.nn.tasks.columns import known_pairs, means
 from edgecond.nn.tasks.conformal import Scores
 from edgecond.nn.tasks.findings import Finding, Gallery, Part, Scatter, SHOWN, Table
-from edgecond.nn.tasks.uncertainty import coverage_table, retention_curve, uncertainty_section
+from edgecond.nn.tasks.uncertainty import coverage_table, Judged, retention_curve, uncertainty_section
 
 
 @dataclass(frozen=True)
@@ -111,6 +111,11 @@ class Regression(Task):
             for below, above, *pair in ends
             for name, end in zip((below, above), pair, strict=True)
         }
+
+    def judged(self, y: Outputs, outputs: Outputs, spread: Outputs | None) -> Judged:
+        """Return errors and spreads of all targets in standard deviations of the training set."""
+        known, scale = ~np.isnan(y), np.array(self.scale)
+        return Judged((np.abs(y - outputs) / scale)[known], None if spread is None else (spread / scale)[known])
 
     def uncertainty(
         self, names: Sequence[str], y: Outputs, outputs: Outputs, spread: Outputs | None, scores: Scores

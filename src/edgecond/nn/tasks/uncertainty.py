@@ -56,6 +56,36 @@ def retention(errors: Float[np.ndarray, " n"], uncertainty: Float[np.ndarray, " 
     return np.cumsum(ranked) / np.arange(1, len(ranked) + 1)
 
 
+class Judged(NamedTuple):
+    """Predictions beside the truth, one after the other.
+
+    Attributes:
+        errors: Error of each prediction: 1 for a wrong class, or a distance.
+        spread: Spread of each over the networks of an ensemble.
+        probability: Probability of each, where it has one.
+        true: Whether what has this probability is true.
+    """
+
+    errors: Float[np.ndarray, " n"]
+    spread: Float[np.ndarray, " n"] | None
+    probability: Float[np.ndarray, " n"] | None = None
+    true: Bool[np.ndarray, " n"] | None = None
+
+    def metrics(self) -> dict[str, float]:
+        """Return the expected calibration error, and how much lower the mean error is in the order of the spread."""
+        found = {}
+        if self.probability is not None and self.true is not None:
+            found["calibration_error"] = reliability(self.probability, self.true).error
+        if self.spread is not None:
+            found["retention_gain"] = retention_gain(self.errors, self.spread)
+        return found
+
+
+def retention_gain(errors: Float[np.ndarray, " n"], uncertainty: Float[np.ndarray, " n"]) -> float:
+    """Return by what share the mean of `retention` is below the mean error, which a random order would give."""
+    return 1 - float(retention(errors, uncertainty).mean() / errors.mean()) if errors.any() else 0.0
+
+
 # What a report shows
 
 
@@ -81,10 +111,10 @@ def retention_curve(errors: Float[np.ndarray, " n"], uncertainty: Float[np.ndarr
     """Draw the mean error of the examples with the least spread over their share, beside the best order."""
     share = np.arange(1, len(errors) + 1) / len(errors)
     ours, best = retention(errors, uncertainty), retention(errors, errors)
-    gain = 1 - float(ours.mean() / errors.mean()) if errors.any() else 0.0
     caption = (
-        f"{name} of the test examples with the least spread over their share: {percent(gain)} % lower on average than "
-        "in random order, which gives a level line."
+        f"{name} of the test examples with the least spread over their share: "
+        f"{percent(retention_gain(errors, uncertainty))} % lower on average than in random order, which gives a level "
+        "line."
     )
     return Curves((("by spread", share, ours), ("by true error", share, best)), "share of examples", name, caption)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 
 from edgecond.errors import CheckpointError
 from edgecond.nn.training import Step
-from edgecond.paper.records import reproduce
+from edgecond.paper.records import is_of, read_records, reproduce
 from edgecond.runs.recipe import find, read, Recipe
 from tests.runs.test_run import RECIPE
 
@@ -30,6 +31,18 @@ def test_a_record_holds_the_metrics_and_what_they_were_measured_with(recipe, tmp
     assert record["paper"] == [{"table": 1, "row": "ECC", "f1": 0.9}]
     assert {"torch", "python"} <= record["versions"].keys()
     assert record["data"]
+
+
+def test_the_settings_of_a_record_are_kept_under_their_digest(recipe, tmp_path):
+    """The digest is the SHA-256 of the file, so that nobody changes one without the other."""
+    record = reproduce(recipe, 0, 0, runs=tmp_path / "runs", results=tmp_path / "results", epochs=2)
+
+    text = (tmp_path / "results/settings" / f"{record['recipe']}.json").read_text().strip()
+    assert hashlib.sha256(text.encode()).hexdigest().startswith(record["recipe"])
+    assert json.loads(text)["train"]["epochs"] == 2
+    (held,) = read_records(tmp_path / "results/synthetic/ecc")
+    assert is_of(held, recipe, tmp_path / "results")
+    assert not is_of(held, recipe.model_copy(update={"identity": True}), tmp_path / "results")
 
 
 def test_a_record_that_cannot_be_written_costs_no_training(recipe, tmp_path):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, TYPE_CHECKING, TypeVar
 
@@ -161,8 +161,7 @@ def run_folds(
     """
     if jobs > 1 and len(wanted) > 1:
         precompute(recipe)
-        given = [f"--{name}={value}" for name, value in options.items() if value is not None]
-        each = [*command, "--resume" if resume else "--restart", *given]
+        each = [*command, *words_for(options, resume)]
         raise typer.Exit(in_parallel([[*each, f"--fold={fold}", f"--seed={seed}"] for fold, seed in wanted], jobs))
 
     from edgecond.nn import parallel
@@ -177,14 +176,35 @@ def run_folds(
                 echo(f"{name}: {find(recipe.task).written(known)}")
 
 
-def precompute(recipe: Recipe, examples: LabelledExamples | None = None) -> None:
-    """Compute the pyramids that all folds share, if there are such; the examples are those of the recipe by default."""
+def words_for(options: Mapping[str, Any], resume: bool) -> list[str]:
+    """Return options of a run, by name, as words of a command line."""
+    given = [f"--{name}={value}" for name, value in options.items() if value is not None]
+    return ["--resume" if resume else "--restart", *given]
+
+
+def precompute(
+    recipe: Recipe, examples: LabelledExamples | None = None, stop: Callable[[], bool] = lambda: False
+) -> None:
+    """Compute the pyramids that all folds share, if there are such.
+
+    Args:
+        recipe: The recipe of the pyramids.
+        examples: The examples; those of the recipe by default.
+        stop: Returns whether to give up, which is asked from time to time.
+    """
     from edgecond.data import datasets
     from edgecond.runs.model import kind_for, sample_settings
+    from edgecond.runs.run import Interrupted
 
     kind = kind_for(recipe)
     if kind.precomputes:
-        with users_errors(), progress(recipe.dataset) as (_, count):
+        with users_errors(), progress(recipe.dataset) as (_, show_pyramids):
+
+            def count(done: int, total: int) -> None:
+                if stop():
+                    raise Interrupted(f"stopped after {done} of {total} pyramids.")
+                show_pyramids(done, total)
+
             if examples is None:
                 examples, _ = datasets.load(recipe.dataset, **recipe.options)
             kind.prepare(sample_settings(recipe), examples, progress=count).training(examples, 0)
@@ -212,30 +232,48 @@ def is_one_of_many() -> bool:
     return _PARENT in os.environ
 
 
-def in_parallel(commands: Sequence[Sequence[str]], jobs: int) -> int:
-    """Run each command in a process of its own, `jobs` at a time, until one fails or is stopped; return its status."""
+def in_parallel(
+    commands: Iterable[Sequence[str]],
+    jobs: int,
+    go_on: Callable[[int, int], bool] = lambda number, status: not status,
+    quiet: bool = False,
+) -> int:
+    """Run each command in a process of its own; return the status of the first that failed or was stopped.
+
+    Args:
+        commands: The commands; the next one is taken when a process is free.
+        jobs: Number of processes at a time.
+        go_on: Called with the number and the status of a command that has ended; returns whether others may start.
+        quiet: Whether to drop what the processes print, apart from errors.
+    """
     import subprocess
     import sys
     import time
 
-    running: list[subprocess.Popen[bytes]] = []
-    waiting, status = list(commands), 0
+    running: dict[int, subprocess.Popen[bytes]] = {}
+    waiting, status, more = enumerate(commands), 0, True
     environment = {"OMP_NUM_THREADS": "1", **os.environ, _PARENT: str(os.getpid())}
 
     def pass_on(kind: int) -> None:
-        for process in running:
+        for process in running.values():
             process.send_signal(kind)
 
     with until_asked_to_stop(pass_on) as signals:
-        while running or (waiting and not status and not signals):
-            while waiting and len(running) < jobs and not status and not signals:
-                running.append(subprocess.Popen([sys.executable, "-m", "edgecond", *waiting.pop(0)], env=environment))
-                if signals:  # which came while it was started
-                    running[-1].send_signal(signals[-1])
+        left = True
+        while running or (left and more and not signals):
+            while left and more and len(running) < jobs and not signals:
+                if left := (following := next(waiting, None)) is not None:
+                    number, command = following
+                    words, output = [sys.executable, "-m", "edgecond", *command], subprocess.DEVNULL if quiet else None
+                    running[number] = subprocess.Popen(words, env=environment, stdout=output)
+                    if signals:  # which came while it was started
+                        running[number].send_signal(signals[-1])
             time.sleep(0.1)
-            ended = [process for process in running if process.poll() is not None]
-            status = status or next((process.returncode for process in ended if process.returncode), 0)
-            running = [process for process in running if process not in ended]
-    if signals and (status or waiting):  # a fold that was still starting has ended by the signal
+            ended = {number: process for number, process in running.items() if process.poll() is not None}
+            for number, process in ended.items():
+                del running[number]
+                status = status or process.returncode
+                more = go_on(number, process.returncode) and more
+    if signals and (status or left):  # a fold that was still starting has ended by the signal
         return 130
     return status if status >= 0 else 128 - status  # as shells write the signal that ended a process

@@ -16,7 +16,10 @@ from edgecond.nn import kernels, parallel
 from edgecond.runs.blocks import Record
 from edgecond.runs.ensemble import train
 from edgecond.runs.model import versions
-from edgecond.runs.recipe import first_error, Recipe
+from edgecond.runs.recipe import first_error, Recipe, with_epochs
+
+SETTINGS = "settings"
+"""Folder of the settings of all records, beside the folders of the data sets: `settings/DIGEST.json`."""
 
 
 def reproduce(
@@ -36,7 +39,7 @@ def reproduce(
         fold: The test fold, from 0.
         seed: Random seed.
         runs: Directory of runs, each in `DATASET/ROW/foldK-seedS`.
-        results: Directory of records, `DATASET/ROW/foldK-seedS.json`.
+        results: Directory of records, `DATASET/ROW/foldK-seedS.json`, and of their settings.
         about: More facts for the record.
         options: Options of `edgecond.runs.run.train`.
     """
@@ -44,6 +47,7 @@ def reproduce(
     trained = train(recipe, fold, seed, directory=runs / name, **options)
     if parallel.rank():
         return {}
+    settings = _canonical(trained.model.recipe.settings())
     record = {
         "row": recipe.name,
         "fold": fold,
@@ -55,7 +59,7 @@ def reproduce(
         "date": datetime.now(UTC).date().isoformat(),
         "data": trained.test.digest,
         **trained.model.preparation.about,
-        "recipe": hashlib.sha256(json.dumps(trained.model.recipe.settings(), sort_keys=True).encode()).hexdigest()[:16],
+        "recipe": _digest(settings),
         "threads": torch.get_num_threads(),
         "processes": parallel.ranks(),
         "device": parallel.device().type,
@@ -63,8 +67,39 @@ def reproduce(
         "versions": versions(),
         **(about or {}),
     }
+    write_atomic(_settings_file(results, record["recipe"]), settings + b"\n")  # first: a record is complete
     write_atomic(results / f"{name}.json", (json.dumps(record, indent=1, ensure_ascii=False) + "\n").encode())
     return record
+
+
+def is_of(record: Record, recipe: Recipe, results: Path) -> bool:
+    """Return whether a record was measured with the settings of a recipe, for as many epochs as the record says.
+
+    Settings are compared by their meaning: those of the record are read with their names of then, and what is newer
+    than the record has its default.
+    """
+    expected = with_epochs(recipe, record.epochs).settings()
+    if record.recipe == _digest(_canonical(expected)):
+        return True
+    try:
+        held = json.loads(_settings_file(results, record.recipe).read_bytes())
+        found = Recipe.model_validate({**held, "paper": ()}).settings()
+    except (OSError, ValueError, TypeError):
+        return False
+    return _digest(_canonical(held)) == record.recipe and {**found, "name": recipe.name} == expected
+
+
+def _settings_file(results: Path, digest: str) -> Path:
+    return results / SETTINGS / f"{digest}.json"
+
+
+def _canonical(settings: dict[str, Any]) -> bytes:
+    """Return settings as the text whose digest names them."""
+    return json.dumps(settings, sort_keys=True).encode()
+
+
+def _digest(text: bytes) -> str:
+    return hashlib.sha256(text).hexdigest()[:16]
 
 
 def read_records(folder: Path, *metrics: str) -> list[Record]:

@@ -67,6 +67,8 @@ class Record(Block):
     seed: NonNegativeInt
     epochs: PositiveInt
     metrics: dict[str, float]
+    seconds: NonNegativeFloat = 0.0
+    recipe: str = ""
     selected: str = ""
 
 

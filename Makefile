@@ -44,11 +44,12 @@ sanitize: $(DEV)  ## run the tests of the C++ code with gcc's sanitizers, which 
 newcomer: $(DEV)  ## follow the README's first steps in a fresh copy, from nothing installed
 	@$(BIN)/python -m pytest -q -m newcomer tests/test_newcomer.py
 
-check: $(DEV)  ## lint, formatting, types, and who may import whom
+check: $(DEV)  ## lint, formatting, types, who may import whom, and published numbers against their records
 	@echo "check: ruff"          && $(BIN)/ruff check --quiet .
 	@echo "check: ruff format"   && $(BIN)/ruff format --check .
 	@echo "check: mypy"          && $(BIN)/mypy
 	@echo "check: import-linter" && $(BIN)/lint-imports
+	@echo "check: published numbers" && $(BIN)/edgecond table --check
 
 bench: $(DEV)  ## compare with PyG's NNConv in time and memory, and write the table of the docs
 	@$(BIN)/python -m benchmarks.run

@@ -210,11 +210,16 @@ def table_row(cells: list[str]) -> str:
     return "| " + " | ".join(cells) + " |"
 
 
+def current() -> str:
+    """Return the page of the records that exist."""
+    return page(
+        *map(records.read, (records.LAYERS, records.NETWORK, records.PYRAMIDS, records.PREDICT, records.MODELS))
+    )
+
+
 def write() -> None:
     """Write the page from the records that exist."""
-    paths = (records.LAYERS, records.NETWORK, records.PYRAMIDS, records.PREDICT, records.MODELS)
-    read = map(records.read, paths)
-    PAGE.write_text(page(*read))
+    PAGE.write_text(current())
     print(f"wrote {PAGE.relative_to(records.ROOT)}")
 
 

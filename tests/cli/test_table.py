@@ -53,3 +53,20 @@ def test_a_damaged_record_is_named(tmp_path: Path, table: str, content: str):
 
     assert result.exit_code == 2
     assert "sydney/ecc/fold0-seed0.json must be a record of `edgecond reproduce`" in result.stderr
+
+
+def test_a_number_that_is_not_that_of_its_records_fails_the_check(tmp_path: Path):
+    (tmp_path / "README.md").write_text("It has 81.3.\n")
+
+    result = run(app, ["table", "--check"])
+
+    assert (result.exit_code, result.stderr) == (
+        1,
+        "README.md: 81.3 has no source: name its records in a comment.\n",
+    )
+
+
+def test_the_check_passes_where_every_number_has_its_records(tmp_path: Path):
+    (tmp_path / "README.md").write_text("No number.\n")
+
+    assert run(app, ["table", "--check"]).output == "every published number is that of its records.\n"

@@ -14,15 +14,26 @@ from edgecond.cli.running import Results
 
 @verb()
 def table(
-    number: Annotated[str, typer.Argument(help="The table's number in the paper, gains, plus, fair, or experiments.")],
+    number: Annotated[
+        str, typer.Argument(help="The table's number in the paper, gains, plus, fair, or experiments.")
+    ] = "",
+    check: Annotated[
+        bool, typer.Option("--check", help="Compare what the pages beside the records publish with the records.")
+    ] = False,
     results: Results = Path("results"),
 ) -> None:
     """Print a table of the paper beside the reruns so far.
+
+    With --check, print what does not fit instead: a number in the README or the documentation that differs from its
+    records or has none, and a record whose settings are no longer those of its row.
 
     Example: edgecond table 1
     """
     from edgecond.paper.tables import entries, plus, tables
 
+    if check:
+        _check(results)
+        return
     with users_errors():
         if named := {"gains": _gains, "fair": _fair_protocol, "experiments": _experiments}.get(number):
             named(results)
@@ -43,6 +54,32 @@ def table(
         rows.append([entry.recipe.name, *cells, entry.row])
     print_table(["row", "metric", "paper", "rerun", "±", "folds", "seeds", "epochs", "in the paper"], rows)
     echo("±: standard deviation over folds; the metric of a fold is the mean over its seeds.")
+
+
+def _check(results: Path) -> None:
+    from edgecond.paper.check import findings
+
+    root, count = results.resolve().parent, 0
+    with users_errors():
+        for finding in findings(results, root, _generated(root)):
+            echo(finding, err=True)
+            count += 1
+    if count:
+        raise typer.Exit(1)
+    echo("every published number is that of its records.")
+
+
+def _generated(root: Path) -> dict[Path, str]:
+    """Return the pages of this project with their tables as its benchmarks write them; none of other directories."""
+    if not (root / "benchmarks" / "readme.py").is_file():
+        return {}
+    import sys
+    from importlib import import_module
+
+    sys.path.insert(0, str(root))
+    page, readme = (import_module(f"benchmarks.{name}") for name in ("page", "readme"))
+    tables = {path: readme.filled(path.read_text("utf-8"), tables) for path, tables in readme.tables().items()}
+    return tables | {page.PAGE: page.current()}
 
 
 def _short(metric: str) -> str:

@@ -147,7 +147,7 @@ def experiments(results: Path) -> list[Comparison]:
     for recipe in recipes().values():
         metric = next((metric for claim in recipe.paper for metric in claim.metrics), "accuracy")
         for folder in sorted((results / recipe.name).glob("*=*")):
-            folds = _paired(results / recipe.name, folder, metric)
+            folds = paired(results / recipe.name, folder, metric)
             found.append(Comparison(recipe, unquote(folder.name), metric, folds))
     return found
 
@@ -161,13 +161,13 @@ def gains(results: Path) -> list[Comparison]:
         for claim in recipe.paper if recipe != plain else ():
             for metric, number in claim.metrics.items():
                 if (claim.table, metric) in numbers:
-                    folds = _paired(results / plain.name, results / recipe.name, metric)
+                    folds = paired(results / plain.name, results / recipe.name, metric)
                     gain = number - numbers[claim.table, metric]
                     found.append(Comparison(plain, recipe.name, metric, folds, gain))
     return found
 
 
-def _paired(plain: Path, changed: Path, metric: str) -> tuple[tuple[float, float], ...]:
+def paired(plain: Path, changed: Path, metric: str) -> tuple[tuple[float, float], ...]:
     """Return the metrics of two rows in each fold, means over the seeds that both have."""
     by_run = {(record.fold, record.seed): record.metrics[metric] for record in read_records(plain, metric)}
     pairs: dict[int, list[tuple[float, float]]] = {}

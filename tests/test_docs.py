@@ -25,6 +25,7 @@ NEEDS = {
     "rdkit": "rdkit",
     "onnxruntime": "onnxruntime",
     "edgecond report": "plotly",
+    "edgecond plot": "matplotlib",
 }
 """Optional libraries that a page needs, by a text in its blocks."""
 

@@ -1,22 +1,28 @@
 """Writes the tables of the results page from the records in results/ when the pages are built."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from mkdocs.structure.files import File, Files
+
 from edgecond.paper.fair import assessments, MODELS
-from edgecond.paper.tables import entries, Entry, experiments, gains, plus, tables
+from edgecond.paper.tables import entries, Entry, experiments, gains, plus, tables, TITLES
+from edgecond.report import plots
 
 RECORDS = Path(__file__).parents[2] / "results"
 MARK = "<!-- the tables, from the records -->"
-SUBJECTS = {
-    1: "Sydney Urban Objects: F1, weighted by class frequency",
-    2: "ModelNet: mean accuracy of classes and of instances",
-    4: "Graph classification, 10 folds",
-    5: "MNIST",
-    6: "Edge labels on Sydney, F1",
-    7: "Identity connections",
-    8: "Vertex degrees in edge labels",
-    9: "Learned normalisation by degree",
+FIGURES = {
+    "filters": (
+        plots.filters,
+        "The filters of the first layer of the MNIST network for sparse input, over offsets in integer steps and in "
+        "steps of 0.1 (the figure of Section 4.4; `edgecond plot filters`).",
+    ),
+    "robustness": (
+        plots.robustness,
+        "F1 on Sydney where points are removed from the test clouds, or noise is added to them, for the plain network "
+        "and for one trained with noise of 2.5 cm (the figure of Appendix C; `edgecond plot robustness`).",
+    ),
 }
 METRICS = {
     "f1": "F1",
@@ -26,11 +32,29 @@ METRICS = {
 }
 
 
+def on_files(files: Files, config: Any, **_: Any) -> Files:
+    """Add a file for each picture: of every table, and of the figures that have records."""
+    drawings = {f"table-{number}": partial(plots.table, number) for number in tables()}
+    drawings |= {name: draw for name, (draw, _) in FIGURES.items() if (RECORDS / name).is_dir()}
+    for name, draw in drawings.items():
+        files.append(File.generated(config, f"figures/{name}.svg", content=plots.rendered(draw(RECORDS), "svg")))
+    return files
+
+
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Insert the tables at the mark of the page."""
+    """Insert the figures and tables at the mark of the page."""
     if MARK not in markdown:
         return markdown
-    return markdown.replace(MARK, "\n\n".join([state(), *map(table, tables()), gained(), today(), fair(), varied()]))
+    parts = [state(), *map(table, tables()), figures(), gained(), today(), fair(), varied()]
+    return markdown.replace(MARK, "\n\n".join(parts))
+
+
+def figures() -> str:
+    """Return the section of the paper's figures, as far as they have records."""
+    shown = [
+        f"![{text}](figures/{name}.svg)\n\n{text}" for name, (_, text) in FIGURES.items() if (RECORDS / name).is_dir()
+    ]
+    return "\n\n".join(["## Figures", *shown])
 
 
 def state() -> str:
@@ -45,7 +69,8 @@ def table(number: int) -> str:
     """Return the section of a table of the paper."""
     rows = "\n".join(map(line, entries(number, RECORDS)))
     return (
-        f"## Table {number}: {SUBJECTS[number]}\n\n"
+        f"## Table {number}: {TITLES[number]}\n\n"
+        f"![Table {number}, paper and rerun](figures/table-{number}.svg)\n\n"
         "| in the paper | row | metric | paper | rerun | records |\n"
         f"|---|---|---|---:|---:|---|\n{rows}"
     )

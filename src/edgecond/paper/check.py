@@ -23,6 +23,7 @@ from urllib.parse import unquote
 
 from edgecond.errors import DataError, EdgecondError
 from edgecond.paper import fair
+from edgecond.paper.figures import FOLDERS
 from edgecond.paper.records import is_of, read_records
 from edgecond.paper.tables import paired
 from edgecond.runs.recipe import experiment, find, parse_settings, Recipe, recipes
@@ -91,7 +92,8 @@ def _recipe(name: str, selected: str) -> Recipe:
         _, dataset, row = name.split("/")
         split = "fair" if selected else "fair-selection"
         return fair.candidate(dataset, selected or row, split, row)
-    dataset, row, *changes = name.split("/")
+    measured, _, of_model = name.partition("/")
+    dataset, row, *changes = (of_model if measured in FOLDERS else name).split("/")
     plain = find(f"{dataset}/{row}")
     return experiment(plain, parse_settings(unquote(changes[0]).split(","))) if changes else plain
 

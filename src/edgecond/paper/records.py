@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from datetime import datetime, UTC
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from edgecond.files import reading, write_atomic
 from edgecond.nn import kernels, parallel
 from edgecond.runs.blocks import Record
 from edgecond.runs.ensemble import train
-from edgecond.runs.model import versions
+from edgecond.runs.model import Model, versions
 from edgecond.runs.recipe import first_error, Recipe, with_epochs
 
 SETTINGS = "settings"
@@ -47,7 +48,6 @@ def reproduce(
     trained = train(recipe, fold, seed, directory=runs / name, **options)
     if parallel.rank():
         return {}
-    settings = _canonical(trained.model.recipe.settings())
     record = {
         "row": recipe.name,
         "fold": fold,
@@ -59,7 +59,7 @@ def reproduce(
         "date": datetime.now(UTC).date().isoformat(),
         "data": trained.test.digest,
         **trained.model.preparation.about,
-        "recipe": _digest(settings),
+        **_described(trained.model.recipe, results),
         "threads": torch.get_num_threads(),
         "processes": parallel.ranks(),
         "device": parallel.device().type,
@@ -67,9 +67,39 @@ def reproduce(
         "versions": versions(),
         **(about or {}),
     }
-    write_atomic(_settings_file(results, record["recipe"]), settings + b"\n")  # first: a record is complete
-    write_atomic(results / f"{name}.json", (json.dumps(record, indent=1, ensure_ascii=False) + "\n").encode())
+    _write(results / f"{name}.json", record)
     return record
+
+
+def write_measurements(folder: str, model: Model, results: Path, metrics: Mapping[str, float], **more: Any) -> Path:
+    """Write what was measured with the model of a row as the record `FOLDER/DATASET/ROW/foldK-seedS.json`."""
+    fold, seed = model.about["fold"], model.about["seed"]
+    path = results / folder / model.recipe.name / f"fold{fold}-seed{seed}.json"
+    record = {
+        "row": model.recipe.name,
+        "fold": fold,
+        "seed": seed,
+        "epochs": model.about["epochs"],
+        "metrics": dict(metrics),
+        **more,
+        "date": datetime.now(UTC).date().isoformat(),
+        "data": model.about["data"],
+        **_described(model.recipe, results),
+        "versions": versions(),
+    }
+    _write(path, record)
+    return path
+
+
+def _described(recipe: Recipe, results: Path) -> dict[str, str]:
+    """Write the settings of a record, and return their digest by its name there."""
+    text = _canonical(recipe.settings())
+    write_atomic(_settings_file(results, digest := _digest(text)), text + b"\n")
+    return {"recipe": digest}
+
+
+def _write(path: Path, record: Mapping[str, Any]) -> None:
+    write_atomic(path, (json.dumps(record, indent=1, ensure_ascii=False) + "\n").encode())
 
 
 def is_of(record: Record, recipe: Recipe, results: Path) -> bool:

@@ -70,6 +70,7 @@ class Record(Block):
     seconds: NonNegativeFloat = 0.0
     recipe: str = ""
     selected: str = ""
+    parameters: dict[str, list[Any]] = {}
 
 
 class Parameters(Block):

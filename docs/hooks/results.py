@@ -16,12 +16,12 @@ FIGURES = {
     "filters": (
         plots.filters,
         "The filters of the first layer of the MNIST network for sparse input, over offsets in integer steps and in "
-        "steps of 0.1 (the figure of Section 4.4; `edgecond plot filters`).",
+        "steps of 0.1 (Section 4.4; `edgecond plot filters`).",
     ),
     "robustness": (
         plots.robustness,
         "F1 on Sydney where points are removed from the test clouds, or noise is added to them, for the plain network "
-        "and for one trained with noise of 2.5 cm (the figure of Appendix C; `edgecond plot robustness`).",
+        "and for one trained with noise of 2.5 cm (Appendix C; `edgecond plot robustness`).",
     ),
 }
 METRICS = {
@@ -37,7 +37,7 @@ def on_files(files: Files, config: Any, **_: Any) -> Files:
     drawings = {f"table-{number}": partial(plots.table, number) for number in tables()}
     drawings |= {name: draw for name, (draw, _) in FIGURES.items() if (RECORDS / name).is_dir()}
     for name, draw in drawings.items():
-        files.append(File.generated(config, f"figures/{name}.svg", content=plots.rendered(draw(RECORDS), "svg")))
+        files.append(File.generated(config, f"pictures/{name}.svg", content=plots.rendered(draw(RECORDS), "svg")))
     return files
 
 
@@ -52,9 +52,11 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
 def figures() -> str:
     """Return the section of the paper's figures, as far as they have records."""
     shown = [
-        f"![{text}](figures/{name}.svg)\n\n{text}" for name, (_, text) in FIGURES.items() if (RECORDS / name).is_dir()
+        f"![{name.capitalize()}](pictures/{name}.svg)\n\n{text}"
+        for name, (_, text) in FIGURES.items()
+        if (RECORDS / name).is_dir()
     ]
-    return "\n\n".join(["## Figures", *shown])
+    return "\n\n".join(["## Filters and robustness", *shown])
 
 
 def state() -> str:
@@ -70,7 +72,7 @@ def table(number: int) -> str:
     rows = "\n".join(map(line, entries(number, RECORDS)))
     return (
         f"## Table {number}: {TITLES[number]}\n\n"
-        f"![Table {number}, paper and rerun](figures/table-{number}.svg)\n\n"
+        f"![Table {number}, paper and rerun](pictures/table-{number}.svg)\n\n"
         "| in the paper | row | metric | paper | rerun | records |\n"
         f"|---|---|---|---:|---:|---|\n{rows}"
     )

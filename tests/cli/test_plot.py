@@ -20,9 +20,9 @@ def test_a_table_is_drawn_as_png_and_svg(tmp_path: Path):
 
     result = run(app, ["plot", "5"])
 
-    assert (result.exit_code, result.output) == (0, "figures/table-5.png and table-5.svg\n")
-    assert (tmp_path / "figures/table-5.png").read_bytes().startswith(b"\x89PNG")
-    assert "</svg>" in (tmp_path / "figures/table-5.svg").read_text("utf-8")
+    assert (result.exit_code, result.output) == (0, "pictures/table-5.png and table-5.svg\n")
+    assert (tmp_path / "pictures/table-5.png").read_bytes().startswith(b"\x89PNG")
+    assert "</svg>" in (tmp_path / "pictures/table-5.svg").read_text("utf-8")
 
 
 def test_an_unknown_picture_is_an_error():

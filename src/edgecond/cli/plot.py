@@ -1,4 +1,4 @@
-"""The verb that draws the figures of the paper, and its tables beside the reruns."""
+"""The verb that draws the paper's tables beside the reruns, and what its models do."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ from edgecond.cli.running import Results
 def plot(
     what: Annotated[str, typer.Argument(help="filters, robustness, tables, or the number of a table.")],
     runs: Annotated[Path | None, typer.Option(help="Directory of runs, whose models are measured first.")] = None,
-    out: Annotated[Path, typer.Option(help="Directory of the pictures.")] = Path("figures"),
+    out: Annotated[Path, typer.Option(help="Directory of the pictures.")] = Path("pictures"),
     results: Results = Path("results"),
 ) -> None:
-    """Draw a figure of the paper, or its tables beside the reruns, as PNG and SVG.
+    """Draw the paper's tables beside the reruns, or what its models do, as PNG and SVG.
 
-    The figures show trained models: with --runs these are measured and recorded, so that the figure can be drawn again
-    without them.
+    `filters` draws the filters of the MNIST network for sparse input (Section 4.4), and `robustness` the F1 on Sydney
+    where points are removed or moved (Appendix C). Both show trained models: with --runs these are measured and
+    recorded, so that the picture can be drawn again without them.
 
     Example: edgecond plot tables
 

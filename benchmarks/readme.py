@@ -10,23 +10,13 @@ from benchmarks import compared, molecules, records
 from benchmarks.cases import CASES
 from benchmarks.models import CASES as CALLED
 from benchmarks.page import MIB, table_row, THREADS
+from edgecond.paper import tables as paper_tables
 from edgecond.paper.fair import assessments, FOLDS, MODELS
-from edgecond.paper.tables import entries
 
 README = records.ROOT / "README.md"
 MOLECULES = records.ROOT / "docs" / "molecules.md"
 END = "<!-- until here -->"
-DATASETS = {
-    "sydney": "Sydney Urban Objects, F1",
-    "modelnet10": "ModelNet10",
-    "modelnet40": "ModelNet40",
-    "mnist": "MNIST",
-    "nci1": "NCI1",
-    "nci109": "NCI109",
-    "mutag": "MUTAG",
-    "enzymes": "ENZYMES",
-    "dd": "D&D",
-}
+DATASETS = paper_tables.DATASETS | {"sydney": "Sydney Urban Objects, F1"}
 
 
 def speed(layers: dict[str, Any], networks: dict[str, Any]) -> str:
@@ -60,7 +50,7 @@ def accuracy(results: Path) -> str:
     plain = {
         entry.recipe.name.split("/")[0]: entry
         for table in (1, 2, 4, 5)
-        for entry in entries(table, results)
+        for entry in paper_tables.entries(table, results)
         if entry.row == "ECC" and entry.metric in ("f1", "accuracy") and entry.rerun is not None
     }
     lines = ["| test accuracy, per cent | ECC in the paper | ECC here | folds |", "|---|---:|---:|---:|"]

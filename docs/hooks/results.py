@@ -7,7 +7,7 @@ from typing import Any
 from mkdocs.structure.files import File, Files
 
 from edgecond.paper.fair import assessments, MODELS
-from edgecond.paper.tables import entries, Entry, experiments, gains, plus, tables, TITLES
+from edgecond.paper.tables import entries, Entry, experiments, gains, METRICS, plus, tables, TITLES
 from edgecond.report import plots
 
 RECORDS = Path(__file__).parents[2] / "results"
@@ -23,12 +23,6 @@ FIGURES = {
         "F1 on Sydney where points are removed from the test clouds, or noise is added to them, for the plain network "
         "and for one trained with noise of 2.5 cm (Appendix C; `edgecond plot robustness`).",
     ),
-}
-METRICS = {
-    "f1": "F1",
-    "accuracy": "accuracy",
-    "class_accuracy": "mean class accuracy",
-    "train_accuracy": "training accuracy",
 }
 
 

@@ -93,10 +93,10 @@ def duration(minutes: float) -> str:
     """Return a duration in the unit in which it is read easily.
 
     >>> duration(0.2), duration(42.3), duration(95)
-    ('under a minute', '42 min', '1.6 h')
+    ('12 s', '42 min', '1.6 h')
     """
     if minutes < 1:
-        return "under a minute"
+        return f"{60 * minutes:.0f} s"
     return f"{minutes:.0f} min" if minutes < 90 else f"{minutes / 60:.1f} h"
 
 

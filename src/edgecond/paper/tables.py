@@ -24,6 +24,25 @@ TITLES = {
     9: "Learned normalisation by degree",
 }
 """What each table of the paper is about."""
+DATASETS = {
+    "sydney": "Sydney",
+    "modelnet10": "ModelNet10",
+    "modelnet40": "ModelNet40",
+    "mnist": "MNIST",
+    "nci1": "NCI1",
+    "nci109": "NCI109",
+    "mutag": "MUTAG",
+    "enzymes": "ENZYMES",
+    "dd": "D&D",
+}
+"""Names of the data sets, in the order of the paper."""
+METRICS = {
+    "f1": "F1",
+    "accuracy": "accuracy",
+    "class_accuracy": "mean class accuracy",
+    "train_accuracy": "training accuracy",
+}
+"""Names of the metrics of records."""
 PLUS = "plus"
 """Family of the rows with the training practice of today."""
 

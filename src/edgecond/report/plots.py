@@ -13,7 +13,7 @@ import numpy as np
 
 from edgecond.files import write_atomic
 from edgecond.paper.figures import curves, FILTERS_ROW, sampled_filters, STEPS
-from edgecond.paper.tables import entries, Entry, TITLES
+from edgecond.paper.tables import DATASETS, entries, Entry, METRICS, TITLES
 from edgecond.report.page import ReportError
 from edgecond.runs.recipe import find
 
@@ -38,23 +38,6 @@ STYLE = {
     "svg.hashsalt": "edgecond",
     "svg.fonttype": "none",
     "figure.facecolor": "white",
-}
-DATASETS = {
-    "sydney": "Sydney",
-    "modelnet10": "ModelNet10",
-    "modelnet40": "ModelNet40",
-    "mnist": "MNIST",
-    "nci1": "NCI1",
-    "nci109": "NCI109",
-    "mutag": "MUTAG",
-    "enzymes": "ENZYMES",
-    "dd": "D&D",
-}
-METRICS = {
-    "f1": "F1",
-    "accuracy": "accuracy",
-    "class_accuracy": "mean class accuracy",
-    "train_accuracy": "training accuracy",
 }
 PER_LINE = 5  # panels beside each other
 

@@ -147,6 +147,11 @@ def filled(text: str, record: dict[str, Any]) -> str:
     return f"{before}{START}\n{table(record)}\n{END}{rest.partition(END)[2]}"
 
 
+def current() -> str:
+    """Return the page of the record that exists."""
+    return filled(PAGE.read_text(), records.read(records.OPERATORS))
+
+
 def main() -> None:
     one = problem(POINTS, RADIUS)
     record = {

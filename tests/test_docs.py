@@ -131,6 +131,20 @@ def test_the_results_page_has_every_number_of_the_paper_that_a_recipe_reruns():
             assert f" | {entry.written(entry.paper)} | " in sections[str(number)]
 
 
+def test_the_results_page_shows_every_picture_that_is_drawn_for_it(monkeypatch: pytest.MonkeyPatch):
+    """One per table, and the filters and the robustness where they have been measured."""
+    pytest.importorskip("matplotlib")
+    drawn: list[str] = []
+    monkeypatch.setattr(results.plots, "rendered", lambda figure, ending: b"")
+    monkeypatch.setattr(results.File, "generated", lambda config, path, content: drawn.append(path))
+
+    results.on_files([], None)
+
+    page = results.on_page_markdown((ROOT / "docs/results.md").read_text("utf-8"))
+    assert re.findall(r"\]\(([\w/-]+\.svg)\)", page) == drawn
+    assert [f"pictures/table-{number}.svg" for number in tables()] == drawn[: len(tables())]
+
+
 def test_a_number_without_a_rerun_is_marked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(results, "RECORDS", tmp_path)
 

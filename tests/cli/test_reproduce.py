@@ -2,16 +2,19 @@
 
 import hashlib
 import json
+import os
 import re
+import signal
 import sys
 from pathlib import Path
 
 import pytest
+import typer
 from typer.testing import CliRunner
 
 from edgecond.cli import app, reproduce
 from edgecond.paper import records
-from edgecond.runs.recipe import find, recipes
+from edgecond.runs.recipe import find, Recipe, recipes
 
 run = CliRunner().invoke
 
@@ -127,3 +130,23 @@ def test_rows_are_named_or_all_are_asked_for(words: list[str], found: str):
         2,
         f"reproduce needs rows, or --all: got {found}. See `edgecond list`.\n",
     )
+
+
+@pytest.mark.parametrize("status", [2, 130])
+def test_a_row_without_pyramids_is_left_out_and_a_signal_ends_them_all(
+    status: int, folds_by_a_program: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """The pyramids of MUTAG cannot be had: its data are missing, or the command is stopped meanwhile."""
+
+    def precompute(recipe: Recipe, **_: object) -> None:
+        if recipe.name.startswith("mutag/"):
+            if status == 130:
+                os.kill(os.getpid(), signal.SIGTERM)
+            raise typer.Exit(2)
+
+    monkeypatch.setattr(reproduce, "precompute", precompute)
+
+    result = run(app, ["reproduce", "mutag/z", "sydney/identity", "--fold", "0", "--jobs", "2"])
+
+    assert result.exit_code == status
+    assert folds_by_a_program.exists() == (status == 2)  # else nothing has begun

@@ -1,16 +1,17 @@
 """Pictures of the rerun: what is drawn is what the records and the paper have."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
 
 from edgecond.nn.layers import FilterNetwork
 from edgecond.paper.tables import tables, TITLES
+from edgecond.report import plots
 from edgecond.report.page import ReportError
 from tests.paper.test_figures import write as write_robustness
 
-plots = pytest.importorskip("edgecond.report.plots")
 pytest.importorskip("matplotlib")
 
 
@@ -95,3 +96,10 @@ def test_filters_are_drawn_in_both_steps(tmp_path):
 def test_without_records_the_verb_that_writes_them_is_named(tmp_path):
     with pytest.raises(ReportError, match="edgecond plot robustness --runs runs"):
         plots.robustness(tmp_path)
+
+
+def test_without_matplotlib_the_extra_is_named(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+
+    with pytest.raises(ReportError, match=r"pip install 'edgecond\[plot\]'"):
+        plots.table(1, tmp_path)

@@ -112,8 +112,10 @@ def _run_rows(wanted: list[Task], jobs: int, words: list[str], results: Path) ->
         for task in wanted:
             if task.row not in failed and jobs > 1 and task.row not in prepared:
                 prepared.add(task.row)
-                if not _precomputed(task.recipe):
-                    failed[task.row] = 2
+                if (status := _precompute(task.recipe)) == 130:
+                    return
+                if status:
+                    failed[task.row] = status
             if task.row in failed:
                 left.remove(task)
             else:
@@ -141,16 +143,16 @@ def _run_rows(wanted: list[Task], jobs: int, words: list[str], results: Path) ->
     raise typer.Exit(status or next(iter(failed.values()), 0))
 
 
-def _precomputed(recipe: Recipe) -> bool:
-    """Compute the pyramids that all folds share, and return whether they could be; a signal ends the computation."""
+def _precompute(recipe: Recipe) -> int:
+    """Compute the pyramids that all folds share, and return the exit status; a signal ends the computation."""
     try:
         with until_asked_to_stop() as signals:
             precompute(recipe, stop=lambda: bool(signals))
-    except typer.Exit:
+    except typer.Exit as ended:
         if signals:
             os.kill(os.getpid(), signals[0])  # for those who wait for it
-        return False
-    return True
+        return 130 if signals else ended.exit_code
+    return 0
 
 
 def _recorded(task: Task, results: Path) -> tuple[str, float]:

@@ -262,7 +262,9 @@ def in_parallel(
         left = True
         while running or (left and more and not signals):
             while left and more and len(running) < jobs and not signals:
-                if left := (following := next(waiting, None)) is not None:
+                following = next(waiting, None)
+                left = following is not None or bool(signals)  # which may have come while the next was prepared
+                if following is not None:
                     number, command = following
                     words, output = [sys.executable, "-m", "edgecond", *command], subprocess.DEVNULL if quiet else None
                     running[number] = subprocess.Popen(words, env=environment, stdout=output)

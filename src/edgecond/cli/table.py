@@ -77,9 +77,9 @@ def _generated(root: Path) -> dict[Path, str]:
     from importlib import import_module
 
     sys.path.insert(0, str(root))
-    page, readme = (import_module(f"benchmarks.{name}") for name in ("page", "readme"))
-    tables = {path: readme.filled(path.read_text("utf-8"), tables) for path, tables in readme.tables().items()}
-    return tables | {page.PAGE: page.current()}
+    operators, page, readme = (import_module(f"benchmarks.{name}") for name in ("operators", "page", "readme"))
+    pages = {path: readme.filled(path.read_text("utf-8"), tables) for path, tables in readme.tables().items()}
+    return pages | {page.PAGE: page.current(), operators.PAGE: operators.current()}
 
 
 def _short(metric: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from math import ceil, sqrt
 from pathlib import Path
 from statistics import mean, stdev
@@ -54,17 +55,17 @@ def rendered(figure: Any, ending: str) -> bytes:
     """Return a figure as PNG or SVG, the same bytes in every run."""
     content = io.BytesIO()
     metadata = {"Date": None} if ending == "svg" else {"Software": None}
-    with _pyplot().rc_context(STYLE):
+    with _style():
         figure.savefig(content, format=ending, dpi=200, bbox_inches="tight", pad_inches=0.1, metadata=metadata)
     return content.getvalue()
 
 
 def filters(results: Path) -> Any:
     """Draw the 16 filters of the first layer of the sparse MNIST network, at both steps (Section 4.4)."""
-    plt, (images, epochs) = _pyplot(), sampled_filters(results)
+    images, epochs = sampled_filters(results)
     limit = max(float(np.abs(stack).max()) for stack in images.values())
-    with plt.rc_context(STYLE):
-        figure = plt.figure(figsize=(8.4, 4.2))
+    with _style():
+        figure = _figure(8.4, 4.2)
         for part, (side, stack) in enumerate(images.items()):
             left, right = 0.05 + 0.45 * part, 0.46 + 0.45 * part
             grid = figure.add_gridspec(4, 4, left=left, right=right, bottom=0.13, top=0.92, wspace=0.07, hspace=0.07)
@@ -90,15 +91,16 @@ def filters(results: Path) -> Any:
 
 def robustness(results: Path) -> Any:
     """Draw F1 on Sydney over the share of removed points and over the noise (Appendix C)."""
-    plt, found = _pyplot(), curves(results)
+    found = curves(results)
     if not found["removed"]:
         raise ReportError(
             f"{results} must have records of robustness: it has none. Run `edgecond reproduce sydney/ecc "
             "sydney/noise`, then `edgecond plot robustness --runs runs`."
         )
     panels = {"removed": "points removed, per cent", "noise": "standard deviation of the noise, centimetres"}
-    with plt.rc_context(STYLE):
-        figure, axes = plt.subplots(1, 2, figsize=(8, 3), sharey=True, gridspec_kw={"wspace": 0.08})
+    with _style():
+        figure = _figure(8, 3)
+        axes = figure.subplots(1, 2, sharey=True, gridspec_kw={"wspace": 0.08})
         for ax, (change, label) in zip(axes, panels.items(), strict=True):
             for curve, colour in zip(found[change], COLOURS, strict=False):
                 at, f1 = 100 * np.array(curve.at), 100 * curve.f1
@@ -135,7 +137,7 @@ def _described(curve: Any) -> str:
 
 def table(number: int, results: Path) -> Any:
     """Draw a table of the paper beside the records, with a panel for each data set and metric."""
-    plt, found = _pyplot(), entries(number, results)
+    found = entries(number, results)
     panels: dict[tuple[str, str], list[Entry]] = {}
     for entry in found:
         metric = entry.metric.removesuffix("_votes").removesuffix("_scores")
@@ -145,10 +147,11 @@ def table(number: int, results: Path) -> Any:
     several_metrics = len({metric for _, metric in panels}) > 1
     columns = min(PER_LINE, ceil(len(panels) / ceil(len(panels) / PER_LINE)))
     lines = ceil(len(panels) / columns)
-    with plt.rc_context(STYLE):
+    with _style():
         titled = len(panels) > 1
         size = (2.0 + 1.75 * columns if titled else 6.5, lines * (0.7 + 0.3 * len(names) + 0.3 * titled) + 0.3)
-        figure, axes = plt.subplots(lines, columns, figsize=size, squeeze=False, sharey=True)
+        figure = _figure(*size)
+        axes = figure.subplots(lines, columns, squeeze=False, sharey=True)
         for ax, ((dataset, metric), rows) in zip(axes.flat, panels.items(), strict=False):
             _draw_panel(ax, rows, names)
             if titled:
@@ -201,15 +204,19 @@ def _legend(figure: Any, found: Sequence[Entry]) -> None:
     figure.legend(handles=marks, loc="lower center", ncols=len(marks), fontsize=8, bbox_to_anchor=(0.5, 0))
 
 
-def _pyplot() -> Any:
-    """Import matplotlib, which draws into files here."""
+def _style() -> AbstractContextManager[None]:
+    """Return the context in which pictures have one style; matplotlib must be installed."""
     try:
         import matplotlib
     except ImportError:
         raise ReportError(
             "a picture needs matplotlib, which is not installed. Run `pip install 'edgecond[plot]'`."
         ) from None
-    matplotlib.use("agg")
-    from matplotlib import pyplot
+    return matplotlib.rc_context(STYLE)
 
-    return pyplot
+
+def _figure(width: float, height: float) -> Any:
+    """Return an empty figure, in inches, that no window shows."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height))

@@ -72,9 +72,10 @@ def test_robustness_names_the_folds_and_epochs_that_are_missing(tmp_path):
         write_robustness(tmp_path, "sydney/ecc", fold, 0.7)
     write_robustness(tmp_path, "sydney/noise", 0, 0.8, epochs=100)
 
-    removed, noise = plots.robustness(tmp_path).axes
+    figure = plots.robustness(tmp_path)
+    removed, noise = figure.axes
 
-    labels = [text.get_text() for text in removed.get_legend().get_texts()]
+    labels = [text.get_text() for text in figure.legends[0].get_texts()]
     assert labels == ["ECC", "ECC, trained with noise (1 of 4 folds, 100 of 250 epochs)"]
     assert [line.get_ydata()[0] for line in removed.get_lines()] == pytest.approx([70, 80])
     assert noise.get_lines()[0].get_xdata()[1] == pytest.approx(1)  # centimetres

@@ -76,7 +76,9 @@ def filters(results: Path) -> Any:
                     image, origin="lower", cmap="RdBu_r", vmin=-limit, vmax=limit, extent=(-edge, edge, -edge, edge)
                 )
                 ax.set(xticks=[], yticks=[])
-            axes[-1, 0].set(xticks=[-2, 0, 2], yticks=[-2, 0, 2], xlabel="$\\delta_x$", ylabel="$\\delta_y$")
+            axes[-1, 0].set(xticks=[-2, 0, 2], xlabel="$\\delta_x$")
+            if not part:
+                axes[-1, 0].set(yticks=[-2, 0, 2], ylabel="$\\delta_y$")
             figure.text((left + right) / 2, 0.945, STEPS[side], ha="center")
         bar = figure.colorbar(shown, cax=figure.add_axes((0.93, 0.3, 0.012, 0.45)))
         bar.outline.set_visible(False)
@@ -113,15 +115,9 @@ def robustness(results: Path) -> Any:
             ax.set(xlabel=label, ylim=(0, 90), xlim=(0, None))
             ax.set_axisbelow(True)
         axes[0].set_ylabel("F1, per cent")
-        axes[0].legend(loc="lower left", fontsize=8)
-        several = any(len(curve.f1) > 1 for curve in found["removed"])
-        figure.text(
-            0.5,
-            -0.08,
-            "Sydney Urban Objects, test folds" + ("; bands: standard deviation over folds" if several else ""),
-            ha="center",
-            size=8,
-        )
+        bands = "; bands: standard deviation over folds" * any(len(curve.f1) > 1 for curve in found["removed"])
+        figure.text(0.5, 0.93, f"Sydney Urban Objects, test folds{bands}", ha="center")
+        figure.legend(*axes[0].get_legend_handles_labels(), loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=2)
     return figure
 
 

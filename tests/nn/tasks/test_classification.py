@@ -149,3 +149,15 @@ def test_smoothed_labels_spread_a_share_over_all_classes():
     smooth = Classification().loss(scores, torch.tensor([0]), label_smoothing=0.2)
 
     assert float(smooth.total) == pytest.approx(-0.9 * right - 0.1 * wrong)
+
+
+def test_log_odds_of_the_calibrated_mean_probability_are_explained():
+    """By hand: the probabilities of a class are 0.6 and 0.2, their mean is 0.4; a temperature of 2 takes the roots."""
+    probabilities = torch.tensor([[[0.6, 0.3, 0.1]], [[0.2, 0.7, 0.1]]])
+
+    plain = Classification().explained(probabilities.log() + 3.0, 0)
+    tempered = Classification(temperature=(2.0,)).explained(probabilities.log(), 0)
+
+    assert plain.item() == pytest.approx(np.log(0.4 / 0.6), abs=1e-6)
+    assert tempered.item() == pytest.approx(np.log(0.4**0.5 / (0.5**0.5 + 0.1**0.5)), abs=1e-6)
+    assert Classification().explained_target(np.array([[0.2, 0.5, 0.3]])) == 1

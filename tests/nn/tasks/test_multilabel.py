@@ -62,3 +62,13 @@ def test_smoothed_labels_are_drawn_towards_a_half():
 def test_labels_of_user_data_are_not_smoothed():
     """On validation parts of Tox21 smoothing by 0.1 costs 0.007 and 0.013 of ROC-AUC (results/choices.jsonl)."""
     assert Multilabel.settings(np.array([[1.0, 0.0]])) == {"train.label_smoothing": 0.0}
+
+
+def test_log_odds_of_the_calibrated_mean_probability_are_explained():
+    """By hand: the probabilities of yes are 0.9 and 0.5, their mean is 0.7; the temperature of the label is 2."""
+    scores = torch.tensor([[[0.0, 0.9]], [[0.0, 0.5]]]).logit(eps=1e-6)
+
+    assert Multilabel().explained(scores, 1).item() == pytest.approx(math.log(0.7 / 0.3), abs=1e-6)
+    halved = Multilabel(temperature=(1.0, 2.0)).explained(scores, 1)
+    assert halved.item() == pytest.approx(math.log(0.7 / 0.3) / 2, abs=1e-6)
+    assert Multilabel().explained_target(np.array([[0.1, 0.8, 0.3]])) == 1

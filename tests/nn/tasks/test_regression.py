@@ -49,3 +49,11 @@ def test_errors_are_means_over_the_known_values():
     assert metrics["rmse"] == pytest.approx((5 / 3) ** 0.5)
     assert metrics["mae"] == pytest.approx(1)
     assert metrics["r2"] == pytest.approx(r2_score(y[:3, 0], predicted[:3, 0]))
+
+
+def test_the_mean_prediction_is_explained_in_its_own_units():
+    """By hand: scores of 1 and 3 with mean 10 and scale 2 are 12 and 16."""
+    task = Regression((0.0, 10.0), (1.0, 2.0))
+
+    assert task.explained(torch.tensor([[[0.0, 1.0]], [[0.0, 3.0]]]), 1).tolist() == [14.0]
+    assert task.explained_target(np.zeros((1, 2))) == 0

@@ -52,3 +52,12 @@ def test_the_intersection_over_union_leaves_out_classes_that_are_nowhere():
 
     assert metrics["mean_iou"] == pytest.approx((1 / 2 + 1 / 2) / 2)
     assert np.isnan(Segmentation().evaluate(np.array([-1]), [np.eye(3)[[0]]])["accuracy"])
+
+
+def test_the_most_frequent_class_is_explained_by_the_vertices_that_are_predicted_as_it():
+    """By hand: two of three vertices are predicted as class 1; none as class 2, which all vertices explain."""
+    outputs = np.array([[0.1, 0.8, 0.1], [0.2, 0.7, 0.1], [0.6, 0.3, 0.1]])
+
+    assert Segmentation().explained_target(outputs) == 1
+    assert Segmentation().explained_rows(outputs, 1).tolist() == [True, True, False]
+    assert Segmentation().explained_rows(outputs, 2).tolist() == [True, True, True]

@@ -67,6 +67,7 @@ class Task(ABC):
         lower_is_better: Whether the lowest value of that metric is the best.
         calibrates: Whether a calibration set bounds the errors of new examples; vertices of one graph are too alike.
         meaning: What the outputs of an exported network are.
+        explains: What an explanation attributes to the inputs.
     """
 
     name: ClassVar[str]
@@ -79,6 +80,7 @@ class Task(ABC):
     lower_is_better: ClassVar[bool] = False
     calibrates: ClassVar[bool] = False
     meaning: ClassVar[str]
+    explains: ClassVar[str] = "prediction"
 
     # Targets
 
@@ -256,6 +258,25 @@ class Task(ABC):
         found = zip(self.nonconformity(y, outputs, spread), limits, strict=True)
         inside = np.concatenate([scores <= limit for scores, limit in found])
         return {"coverage": float(inside.mean()), **self.judged(y, outputs, spread).metrics()}
+
+    # Explanations
+
+    @abstractmethod
+    def explained(self, scores: Float[Tensor, "v n t"], target: int) -> Float[Tensor, " n"]:
+        """Return what an explanation attributes to the inputs: a number for each row that can be added up.
+
+        Args:
+            scores: Scores of all networks in all views.
+            target: Number of the output.
+        """
+
+    def explained_target(self, outputs: Outputs) -> int:
+        """Return the number of the output of an example that is explained unless another is asked for."""
+        return 0
+
+    def explained_rows(self, outputs: Outputs, target: int) -> Bool[np.ndarray, " n"]:
+        """Return which rows of the outputs of an example are explained, by their mean."""
+        return np.ones(len(outputs), bool)
 
     # Predictions
 

@@ -55,6 +55,7 @@ class Classification(Task):
     smooths_labels: ClassVar[bool] = True
     validation_metric: ClassVar[str] = "accuracy"
     calibrates: ClassVar[bool] = True
+    explains: ClassVar[str] = "log-odds"
     unit: ClassVar[str] = "examples"
 
     weights: tuple[float, ...] = ()
@@ -199,6 +200,19 @@ class Classification(Task):
 
     def confusion(self, y: Classes, views: Views) -> NDArray[np.int64]:
         return confusion(y, vote(views), views[0].shape[1])
+
+    def explained(self, scores: Float[Tensor, "v n t"], target: int) -> Float[Tensor, " n"]:
+        r"""Return the log-odds $\log p / (1 - p)$ of the calibrated probability of a class.
+
+        Probabilities saturate, and the score of one class may rise with those of all others; log-odds do neither.
+        """
+        logs = scores.log_softmax(2).logsumexp(0) / (self.temperature or (1.0,))[0]
+        others = [number for number in range(logs.shape[1]) if number != target]
+        return logs[:, target] - logs[:, others].logsumexp(1)
+
+    def explained_target(self, outputs: Outputs) -> int:
+        """Return the predicted class, or the one that is predicted for most vertices."""
+        return int(np.bincount(self.decide(outputs)).argmax())
 
     def columns(self, names: Sequence[str], probabilities: bool = False) -> list[str]:
         return ["class", "probability", *([f"p({name})" for name in names] if probabilities else [])]

@@ -47,6 +47,8 @@ class Multilabel(Task):
     calibrates: ClassVar[bool] = True
     meaning: ClassVar[str] = "score of each label; its sigmoid is the probability of yes"
 
+    explains: ClassVar[str] = "log-odds"
+
     temperature: tuple[float, ...] = ()
 
     @classmethod
@@ -157,6 +159,15 @@ class Multilabel(Task):
             found = self.nonconformity(y, outputs, spread)
             parts.append(coverage_table(names, scores, found, size, "Mean number of answers"))
         return [uncertainty_section(parts, bool(self.temperature))]
+
+    def explained(self, scores: Float[Tensor, "v n t"], target: int) -> Float[Tensor, " n"]:
+        r"""Return the log-odds $\log p / (1 - p)$ of the calibrated probability of a label."""
+        yes, no = (nn.functional.logsigmoid(sign * scores[:, :, target]).logsumexp(0) for sign in (1, -1))
+        return (yes - no) / (self.temperature[target] if self.temperature else 1.0)
+
+    def explained_target(self, outputs: Outputs) -> int:
+        """Return the most probable label."""
+        return int(outputs.mean(0).argmax())
 
     def columns(self, names: Sequence[str], probabilities: bool = False) -> list[str]:
         return list(names)

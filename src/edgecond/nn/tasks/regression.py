@@ -143,6 +143,10 @@ class Regression(Task):
         """
         return np.array(self.scale) if spread is None or not self.spread else spread + np.array(self.spread)
 
+    def explained(self, scores: Float[Tensor, "v n t"], target: int) -> Float[Tensor, " n"]:
+        """Return the predicted number, in its own units."""
+        return self.outputs(scores)[:, :, target].mean(0)
+
     def columns(self, names: Sequence[str], probabilities: bool = False) -> list[str]:
         return list(names)
 

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from jaxtyping import Bool
 from numpy.typing import NDArray
 from torch import Tensor
 
-from edgecond.nn.tasks.base import Task, Views
+from edgecond.nn.tasks.base import Outputs, Task, Views
 from edgecond.nn.tasks.classification import Classes, Classification, confusion
 from edgecond.nn.tasks.findings import Finding
 
@@ -64,6 +65,11 @@ class Segmentation(Classification):
             "class_accuracy": float((hits[true > 0] / true[true > 0]).mean()),
             "mean_iou": float((hits[union > 0] / union[union > 0]).mean()),
         }
+
+    def explained_rows(self, outputs: Outputs, target: int) -> Bool[np.ndarray, " n"]:
+        """Return the vertices that are predicted as a class; all if none is."""
+        chosen = self.decide(outputs) == target
+        return chosen if chosen.any() else ~chosen
 
     def headline(
         self, metrics: Mapping[str, float], training: Mapping[str, float], views: int, extra: Sequence[str] = ()

@@ -6,6 +6,7 @@ Vertices keep their order, so a signal on them stays valid; edges are sorted by 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from copy import deepcopy
 from typing import Any, TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +15,7 @@ from jaxtyping import Float
 from torch import nn, Tensor
 
 from edgecond.graph import Graph, Labels
+from edgecond.nn.convolution.aggregation import find
 from edgecond.nn.layers import ECConv
 
 if TYPE_CHECKING:
@@ -124,6 +126,53 @@ def to_hetero(
             return node.op == "call_module" and isinstance(model.get_submodule(str(node.target)), ECConv)
 
     return Transformer(model, metadata, aggr, input_map).transform()
+
+
+def explainable(model: nn.Module) -> nn.Module:
+    """Return a copy of a model whose `ECConv` are layers of PyG, with the same parameters, for PyG's `Explainer`.
+
+    An explainer masks the messages of subclasses of `MessagePassing`. These layers compute a message for each edge, which
+    takes more memory, and return the same as `ECConv`.
+
+    Args:
+        model: A model that calls `ECConv` with `edge_index` and `edge_attr`.
+    """
+    try:
+        from torch_geometric.nn import MessagePassing
+    except ImportError:
+        raise ImportError("PyTorch Geometric is not installed: pip install edgecond[pyg].") from None
+
+    class Layer(MessagePassing):
+        """An `ECConv` as a layer of PyG."""
+
+        def __init__(self, conv: ECConv) -> None:
+            super().__init__(aggr=find(conv.reduce).pyg[0])
+            self.conv = conv
+
+        def forward(self, x: Any, edge_index: Any, edge_attr: Any = None, size: Any = None) -> Tensor:
+            if isinstance(edge_index, Graph):
+                raise ValueError("an explainer masks the edges of an edge_index: the model calls ECConv with a Graph.")
+            if edge_attr is None:
+                raise ValueError("edge-conditioned convolution needs labels: pass edge_attr, one row per edge.")
+            source, target = (x, x) if isinstance(x, Tensor) else x
+            labels = edge_attr[:, None] if edge_attr.dim() == 1 else edge_attr
+            out = self.propagate(edge_index, x=(source, target), edge_attr=labels, size=size)
+            degree = torch.bincount(edge_index[1], minlength=len(out))
+            return self.conv.completed(out, target, degree)
+
+        def message(self, x_j, edge_attr):  # type: ignore[no-untyped-def]  # PyG reads the types of arguments
+            return self.conv.messages(x_j, edge_attr)
+
+    shared = {id(tensor): tensor for tensor in (*model.parameters(), *model.buffers())}
+    copied = deepcopy(model, shared)
+    if isinstance(copied, ECConv):
+        return Layer(copied)
+    layers: dict[nn.Module, Layer] = {}
+    for name, layer in list(copied.named_modules(remove_duplicate=False)):
+        if isinstance(layer, ECConv):
+            parent, _, last = name.rpartition(".")
+            setattr(copied.get_submodule(parent), last, layers.setdefault(layer, Layer(layer)))
+    return copied
 
 
 def graph_from_networkx(

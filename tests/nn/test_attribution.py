@@ -1,4 +1,4 @@
-"""Attributions of functions whose integral is known, and of networks, where they add up to the difference of outputs."""
+"""Attributions of functions with a known integral, and of networks, where they add up to the difference of outputs."""
 
 from __future__ import annotations
 

@@ -11,6 +11,7 @@ from errno import EBADF, EDQUOT, EFBIG, EIO, ENOSPC, EPIPE
 from edgecond.cli import (
     demo,
     evaluate,
+    explain,
     export,
     fair,
     fetch,
@@ -33,6 +34,7 @@ __all__ = [
     "app",
     "demo",
     "evaluate",
+    "explain",
     "export",
     "fair",
     "fetch",

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import io
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, cast, TextIO
+from typing import Annotated
 
 import typer
 
 from edgecond.cli._app import verb
-from edgecond.cli.console import counting, echo, users_errors
-from edgecond.errors import printable
+from edgecond.cli.console import counting, echo, users_errors, written_to
 from edgecond.files import csv_line
 
 
@@ -95,7 +91,7 @@ def predict(
     with users_errors():
         loaded = Model.load(model)
         hidden = out is None and sys.stdout.isatty()  # rows that run over the terminal are progress enough
-        with _written_to(out) as stream, counting(loaded.recipe.name, seen=not hidden) as progress:
+        with written_to(out) as stream, counting(loaded.recipe.name, seen=not hidden) as progress:
             wanted = Wanted(loaded, probabilities, coverage, applicability)
             names = columns(loaded, wanted, ply)
             if not lines:
@@ -115,23 +111,3 @@ def predict(
                 stream.write(json.dumps(row, ensure_ascii=False) + "\n" if lines else csv_line(cells, raw))
     if unread:
         raise typer.Exit(1)
-
-
-class _Terminal(io.TextIOBase):
-    """Standard output, with control characters in names written out."""
-
-    def write(self, text: str) -> int:
-        return sys.stdout.write(printable(text))
-
-
-@contextmanager
-def _written_to(out: Path | None) -> Iterator[TextIO]:
-    if out is None:
-        yield cast(TextIO, _Terminal()) if sys.stdout.isatty() else sys.stdout
-        return
-    from edgecond.files import atomic_file
-
-    with atomic_file(out) as file:
-        text = io.TextIOWrapper(file, "utf-8", "backslashreplace", newline="")
-        yield text
-        text.detach()  # which writes what is left, and leaves the file open

@@ -141,6 +141,11 @@ class Encoder(BaseModel):
         return sum(column.width for column in (*self.columns, *self.descriptors))
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """Column of each number of `encode`."""
+        return tuple(column.name for column in (*self.columns, *self.descriptors) for _ in range(column.width))
+
+    @property
     def described(self) -> tuple[str, ...]:
         """Names of the descriptors of molecules."""
         return tuple(column.name for column in self.descriptors)

@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import nn, Tensor
 
-from edgecond.graph import Graph
+from edgecond.graph import Graph, Labels
 from edgecond.nn.convolution import convolve, Filters, Plan, plan_for
 from edgecond.nn.convolution.aggregation import find
 from edgecond.nn.convolution.blockwise import blockable
@@ -179,8 +179,20 @@ class ECConv(nn.Module):
         out = convolve(
             source, graph, self._filters(), self.reduce, algorithm=self.algorithm, low_memory=self.low_memory
         )
+        return self.completed(out, target, graph.degree)
+
+    def completed(
+        self, out: Float[Tensor, "n d_out"], target: Float[Tensor, "n d"] | None, degree: Int[Tensor, " n"]
+    ) -> Float[Tensor, "n d_out"]:
+        """Return aggregated messages with degree factor, bias and identity connection, as far as the layer has them.
+
+        Args:
+            out: The aggregated messages.
+            target: Signal on the targets.
+            degree: Number of edges into each target.
+        """
         if self.degree_factor is not None:
-            out = out * self.degree_factor(graph.degree[:, None].to(out.dtype))
+            out = out * self.degree_factor(degree[:, None].to(out.dtype))
         if self.bias is not None:
             out = out + self.bias
         if self.identity is not None and target is not None:
@@ -191,6 +203,13 @@ class ECConv(nn.Module):
                 )
             out = out + self.identity(target)
         return out
+
+    def messages(self, x: Float[Tensor, "m d_in"], labels: Float[Tensor, "m s"]) -> Float[Tensor, "m d_out"]:
+        r"""Return the message $\Theta_{ji} x_j$ of each edge, from the signals of the sources and the labels."""
+        numbers = torch.arange(len(x) + 1, device=x.device)
+        graph = Graph(numbers[:-1], numbers[:-1], numbers, Labels(labels), numbers[-1:])
+        self._check(x, graph)
+        return convolve(x, graph, self._filters(), "sum", algorithm=self.algorithm, low_memory=self.low_memory)
 
     def plan(self, graph: Graph) -> Plan:
         """Return the algorithm that is run on this graph, with its multiply-adds and bytes; nothing is computed."""

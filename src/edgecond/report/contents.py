@@ -14,13 +14,16 @@ from edgecond.data import datasets
 from edgecond.data.kinds import LabelledExamples
 from edgecond.nn.tasks import Outputs
 from edgecond.nn.tasks.findings import Cards, ConfusionMatrix, Curves, Finding, Gallery, Part, Scatter, Table
-from edgecond.report import drawings, filters
-from edgecond.report.figures import confusion, curve, lines, Panel, Picture, scatter
+from edgecond.report import drawings, explanations, filters
+from edgecond.report.figures import confusion, curve, evenly, lines, Panel, Picture, scatter
 from edgecond.report.page import cards, facts, figures, page, section, table
+from edgecond.runs.explanation import explained, Wanted
 from edgecond.runs.model import Model
 from edgecond.runs.recipe import recipes
 
 LEARNING_RATE = "Learning rate"
+EXPLAINED, EXPLAINED_STEPS = 4, 144
+"""Test examples whose predictions are explained, and steps of the integral, at most."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +64,7 @@ class Contents:
             self._headline(),
             self._curves(),
             *map(self._section, findings),
+            self._explanations(),
             self._pyramid(),
             self._filters(),
             self._settings(),
@@ -121,6 +125,18 @@ class Contents:
             for name in names
         ]
         return section("Training", "Loss and metric on the training set, and the learning rate.", figures(panels))
+
+    def _explanations(self) -> str:
+        """A few examples of the test set, in one view, which is the fastest."""
+        numbers = evenly(len(self.test), EXPLAINED).tolist()
+        wanted = Wanted(views=1, steps=EXPLAINED_STEPS)
+        found = list(explained(self.model, self.test, numbers, wanted))
+        worst = max(each.error for each in found)
+        lead = (
+            f"What made the predictions for some test examples, in one view. {explanations.LEGEND} Attributions add up "
+            f"to the difference to the baseline within {100 * worst:.2g} %. `edgecond explain` writes all of them."
+        )
+        return section("Explanations", lead, figures(explanations.panels(found)))
 
     def _pyramid(self) -> str:
         typical = self.model.kind.levels(self.test, self.model.preparation, drawings.VERTICES)

@@ -14,7 +14,21 @@ from edgecond.data.graphs import Graphs
 from edgecond.data.kinds.pictures import GraphPicture, MoleculePicture, Picture
 from edgecond.data.pyramid import Level, Levels
 from edgecond.graph import Cloud, Mesh, Pyramid
-from edgecond.report.figures import ACCENT, evenly, Figure, GREY, margin, numbers, Panel, plain, POINTS, SIGNAL
+from edgecond.report.figures import (
+    ACCENT,
+    evenly,
+    Figure,
+    GREY,
+    margin,
+    numbers,
+    Panel,
+    plain,
+    POINTS,
+    shade,
+    SHADES,
+    Shades,
+    SIGNAL,
+)
 from edgecond.report.figures import Picture as Svg
 from edgecond.report.layout import nearby, spread, undirected
 from edgecond.report.molecules import molecule
@@ -52,15 +66,20 @@ COLOURS = (
 )
 
 
-def drawn(picture: Picture, caption: str) -> Panel | Svg:
-    """Draw an example."""
+def drawn(picture: Picture, caption: str, shades: Shades | None = None) -> Panel | Svg:
+    """Draw an example, in the colours of attributions if there are any."""
     match picture:
         case Cloud():
-            return Panel(cloud(picture), caption)
+            return Panel(cloud(picture, shades), caption)
         case MoleculePicture():
-            return Svg(molecule(picture.smiles), caption)
+            return Svg(molecule(picture.smiles, shades), caption)
         case GraphPicture():
-            return Panel(graph(picture.graphs, picture.number), caption)
+            return Panel(graph(picture.graphs, picture.number, shades), caption)
+
+
+def draws_edges(picture: Picture) -> bool:
+    """Return whether the drawing of an example shows its edges."""
+    return not isinstance(picture, Cloud)
 
 
 def legend(picture: Picture) -> str:
@@ -81,12 +100,16 @@ def levels(pyramid: Levels | Pyramid) -> list[Panel]:
     return cloud_levels(pyramid) if isinstance(pyramid, Levels) else graph_levels(pyramid)
 
 
-def cloud(cloud: Cloud) -> Figure:
-    """Draw the points of a cloud, coloured by the first channel of its signal, or the faces of a mesh with depth."""
+def cloud(cloud: Cloud, shades: Shades | None = None) -> Figure:
+    """Draw the points of a cloud, coloured by attribution or signal, or the faces of a mesh with depth."""
     if isinstance(cloud, Mesh) and len(cloud.faces) <= FACES and np.ptp(cloud.positions[:, 2].numpy()) > 0:
-        return _plot([_faces(cloud)])
+        return _plot([_faces(cloud, shades)])
     chosen = evenly(len(cloud), POINTS)
-    return _plot([_points(cloud.positions.numpy()[chosen], cloud.signal.numpy()[chosen, :1])])
+    signal = cloud.signal.numpy()[:, :1] if shades is None else shades.units[:, None]
+    points = _points(cloud.positions.numpy()[chosen], signal[chosen])
+    if shades is not None:
+        points["marker"] |= _SHADED | {"color": numbers(shades.units[chosen])}
+    return _plot([points])
 
 
 def cloud_levels(levels: Levels) -> list[Panel]:
@@ -104,8 +127,8 @@ def cloud_levels(levels: Levels) -> list[Panel]:
     return found
 
 
-def graph(graphs: Graphs, number: int) -> Figure:
-    """Draw a graph as vertices, coloured by their labels, and lines, dashed by edge label."""
+def graph(graphs: Graphs, number: int, shades: Shades | None = None) -> Figure:
+    """Draw a graph as vertices, coloured by attribution or label, and lines, dashed by edge label."""
     one = graphs[number]
     kept = nearby(one.n, one.source, one.target, VERTICES)
     place = np.full(one.n, -1)
@@ -120,7 +143,13 @@ def graph(graphs: Graphs, number: int) -> Figure:
         for label in np.unique(labels)
     ]
     named = [str(value) for value in graphs.vertex_values] or [""]
-    return _plot([*traces, _vertices(at, one.vertex_labels[kept], named)])
+    vertices = _vertices(at, one.vertex_labels[kept], named)
+    if shades is not None:
+        vertices["marker"] |= _SHADED | {"color": numbers(shades.units[kept])}
+        for i, j in zip(source[once].tolist(), target[once].tolist(), strict=True):
+            pair = sorted((int(kept[i]), int(kept[j])))
+            traces.append(_shaded_line(at[i], at[j], shades.edges.get((pair[0], pair[1]), 0.0)))
+    return _plot([*traces, vertices])
 
 
 def graph_levels(pyramid: Pyramid) -> list[Panel]:
@@ -175,8 +204,19 @@ def _points(at: Float[Array, "n 3"], signal: Float[Array, "n d"]) -> dict[str, A
     return _coordinates(at) | {"mode": "markers", "marker": marker, "hoverinfo": "skip"}
 
 
-def _faces(mesh: Mesh) -> dict[str, Any]:
-    corners = dict(zip("ijk", mesh.faces.T.tolist(), strict=True))
+_SHADED = {"colorscale": [[place / 2, colour] for place, colour in enumerate(SHADES)], "cmin": -1, "cmax": 1}
+
+
+def _shaded_line(start: Float[Array, " c"], end: Float[Array, " c"], value: float) -> dict[str, Any]:
+    """Draw an edge in the colour of its attribution, wider where that is larger."""
+    line = _lines(start[None], end[None], width=1.5 + 3 * abs(value))
+    return line | {"line": line["line"] | {"color": shade(value)}}
+
+
+def _faces(mesh: Mesh, shades: Shades | None = None) -> dict[str, Any]:
+    corners: dict[str, Any] = dict(zip("ijk", mesh.faces.T.tolist(), strict=True))
+    if shades is not None:
+        corners |= _SHADED | {"intensity": numbers(shades.units), "showscale": False}
     return (
         _coordinates(mesh.positions.numpy())
         | corners

@@ -20,10 +20,25 @@ GREY = "#8a8f98"
 """Colour of lines."""
 SIGNAL = [[0, "#9aa7bd"], [1, "#e4572e"]]
 """Colours from the smallest value to the largest; visible on white and on black."""
+SHADES = ("#2166ac", "#9aa0a6", "#d6322e")
+"""Colours of attributions of -1, 0 and 1; visible on white and on black."""
 POINTS = 2_000
 """Largest number of points that are drawn, chosen evenly."""
 COUNTED = 20
 """Largest number of classes whose counts fit into the cells of a confusion matrix."""
+
+
+@dataclass(frozen=True, eq=False)
+class Shades:
+    """Attributions to draw, from -1 to 1.
+
+    Attributes:
+        units: Of each atom, point or vertex.
+        edges: Of each edge by its ends, the lower first.
+    """
+
+    units: Float[Array, " u"]
+    edges: Mapping[tuple[int, int], float]
 
 
 @dataclass(frozen=True)
@@ -220,6 +235,13 @@ def matrix(values: Float[Array, "d_out d_in"], limit: float) -> Figure:
             "margin": margin(8),
         },
     }
+
+
+def shade(value: float) -> str:
+    """Return the colour of an attribution from -1 to 1."""
+    share = min(abs(value), 1.0)
+    ends = [[int(colour[place : place + 2], 16) for place in (1, 3, 5)] for colour in (SHADES[1], SHADES[-(value > 0)])]
+    return "#" + "".join(f"{round(a + share * (b - a)):02x}" for a, b in zip(*ends, strict=True))
 
 
 def plain(text: str, most: int = 24) -> str:

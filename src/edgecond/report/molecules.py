@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from edgecond.data.formats.smiles import parse
+from edgecond.report.figures import SHADES, Shades
 
 WIDTH, HEIGHT = 300, 225
 """Size of the drawing in its own units; a page scales it."""
@@ -19,8 +20,8 @@ COLOURS = {
 """Colours of nitrogen, oxygen, phosphorus, sulphur and halogens; the rest has the colour of the text around it."""
 
 
-def molecule(smiles: str) -> str:
-    """Return the drawing of a molecule as SVG for a page."""
+def molecule(smiles: str, shades: Shades | None = None) -> str:
+    """Return the drawing of a molecule as SVG for a page, its atoms and bonds coloured by attributions if given."""
     from rdkit.Chem.Draw.rdMolDraw2D import MolDraw2DSVG, PrepareMolForDrawing
 
     canvas = MolDraw2DSVG(WIDTH, HEIGHT)
@@ -28,10 +29,29 @@ def molecule(smiles: str) -> str:
     options.clearBackground = False
     options.bondLineWidth = 1.5
     options.setAtomPalette({-1: (0, 0, 0)} | {element: _shares(colour) for element, colour in COLOURS.items()})
-    canvas.DrawMolecule(PrepareMolForDrawing(parse(smiles)))
+    parsed = parse(smiles)
+    canvas.DrawMolecule(PrepareMolForDrawing(parsed), **({} if shades is None else _highlights(parsed, shades)))
     canvas.FinishDrawing()
     drawn = re.sub(r"^.*?(?=<svg)|<!--.*?-->", "", canvas.GetDrawingText(), flags=re.DOTALL)
     return str(drawn.replace("#000000", "currentColor").strip())
+
+
+def _highlights(molecule: Any, shades: Shades) -> dict[str, Any]:
+    """Return discs and bands behind atoms and bonds: the larger an attribution, the less transparent."""
+    bonds = [(bond.GetIdx(), bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()) for bond in molecule.GetBonds()]
+    values = {number: shades.edges.get((min(i, j), max(i, j)), 0.0) for number, i, j in bonds}
+    atoms = dict(enumerate(shades.units.tolist()))
+    return {
+        "highlightAtoms": list(atoms),
+        "highlightAtomColors": {number: _translucent(value) for number, value in atoms.items()},
+        "highlightAtomRadii": dict.fromkeys(atoms, 0.4),
+        "highlightBonds": list(values),
+        "highlightBondColors": {number: _translucent(value) for number, value in values.items()},
+    }
+
+
+def _translucent(value: float) -> tuple[float, ...]:
+    return (*_shares(SHADES[-(value > 0)]), 0.75 * min(abs(value), 1.0))
 
 
 def _shares(colour: str) -> tuple[float, ...]:

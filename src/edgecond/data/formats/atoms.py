@@ -41,7 +41,22 @@ BONDS = (
 2101 is a conjugated E double bond outside of rings, as in (E)-penta-1,3-diene.
 """
 
+_SIGNS = "~-=#:"
+"""Bonds as SMILES writes them, by order; dative and others come first."""
+
 _MOST_COMPARISONS = 10_000  # of branches, to rank the neighbours of a centre; a protein needs some hundred
+
+
+def symbol(number: int) -> str:
+    """Return the symbol of one of `ELEMENTS`."""
+    from rdkit.Chem import GetPeriodicTable
+
+    return str(GetPeriodicTable().GetElementSymbol(number)) if number else "other"
+
+
+def bond_sign(kind: int) -> str:
+    """Return one of `BONDS` as SMILES writes it."""
+    return _SIGNS[kind // 1000]
 
 
 def rank(molecule: Any) -> None:

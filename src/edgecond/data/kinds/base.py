@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
+from edgecond.data.kinds.elements import Elements
 from edgecond.data.kinds.pictures import Description, FilterLabels, LevelsPicture
 from edgecond.data.kinds.reading import ReadOptions, UserData
 from edgecond.data.kinds.splitting import Indices, listed_parts, METHODS, Random, Split, split_by, unlisted_note
@@ -113,7 +114,9 @@ class Kind(ABC):
 
     Attributes:
         name: Name, in the plural.
-        unit: What a per-vertex task predicts for: a point, or a vertex.
+        unit: What a per-vertex task predicts for, and an explanation is about: an atom, a point, or a vertex.
+        link: What connects two units.
+        element_columns: Names of the columns that describe a unit or a link.
         base: The row of the paper whose settings are the start for user data of this kind.
         options: Names of the `ReadOptions` that this kind takes.
         place: Names of the columns that say where an example is from.
@@ -126,6 +129,8 @@ class Kind(ABC):
 
     name: ClassVar[str]
     unit: ClassVar[str]
+    link: ClassVar[str] = "edge"
+    element_columns: ClassVar[tuple[str, ...]]
     base: ClassVar[str]
     options: ClassVar[frozenset[str]]
     place: ClassVar[tuple[str, ...]]
@@ -355,6 +360,18 @@ class Kind(ABC):
         return {}
 
     # Descriptions
+
+    @abstractmethod
+    def elements(self, examples: Any, number: int, preparation: Any, view: int, views: int) -> Elements:
+        """Return what the vertices of an example's graph stand for, in one of several views.
+
+        Args:
+            examples: Some examples.
+            number: Number of the example.
+            preparation: What makes samples of them.
+            view: Number of the view.
+            views: Number of views.
+        """
 
     @abstractmethod
     def describe(self, examples: Any, number: int) -> Description:

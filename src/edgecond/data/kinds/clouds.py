@@ -11,12 +11,14 @@ from typing import Any, ClassVar
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from scipy.spatial import cKDTree
 from torch import Tensor
 
 from edgecond.data import datasets, folder, segmented
 from edgecond.data.examples import Examples, PointExamples
 from edgecond.data.formats import ENDINGS, Points, read_points
 from edgecond.data.kinds.base import Batch, Kind, Learned, NONE, Parts, ReadOptions, Report, Rows, Total, UserData
+from edgecond.data.kinds.elements import PointElements
 from edgecond.data.kinds.leakage import cloud_key
 from edgecond.data.kinds.networks import adapted
 from edgecond.data.kinds.pictures import Description, FilterLabels, LevelsPicture, OffsetLabels
@@ -42,6 +44,7 @@ class Clouds(Kind):
 
     name: ClassVar[str] = "clouds"
     unit: ClassVar[str] = "point"
+    element_columns: ClassVar[tuple[str, ...]] = ("x", "y", "z")
     base: ClassVar[str] = "plus/modelnet10"
     options: ClassVar[frozenset[str]] = frozenset({"vertices", "numbers", "columns", "up"})
     place: ClassVar[tuple[str, ...]] = ("file",)
@@ -210,6 +213,19 @@ class Clouds(Kind):
         return CloudReader(tuple(options.get("columns", unnamed)), layout=layout_of(options))
 
     # Descriptions
+
+    def elements(
+        self, examples: Examples | PointExamples, number: int, preparation: CloudPreparation, view: int, views: int
+    ) -> PointElements:
+        """Return the points. A vertex that no point was merged into, of a divided mesh, stands for the nearest."""
+        cloud = examples.clouds[number]
+        points = preparation.turned(cloud, view, views)
+        levels = preparation.builder.levels([points])
+        unit, vertex, at = np.arange(len(cloud)), levels.voxel.numpy(), points.positions.numpy()
+        if len(others := np.setdiff1d(np.arange(len(levels.x)), vertex)):
+            nearest = cKDTree(at - at.min(0)).query(levels.levels[0].positions.numpy()[others])[1]
+            unit, vertex = np.append(unit, nearest), np.append(vertex, others)
+        return PointElements(len(cloud), unit, vertex, cloud.positions.numpy())
 
     def describe(self, examples: Examples | PointExamples, number: int) -> Description:
         name = str(examples.names[number]) if examples.names else ""

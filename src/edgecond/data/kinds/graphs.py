@@ -28,6 +28,7 @@ from edgecond.data.kinds.base import (
     Total,
     UserData,
 )
+from edgecond.data.kinds.elements import NamedElements
 from edgecond.data.kinds.joining import joined_batches, joined_graphs, renumbered
 from edgecond.data.kinds.leakage import weisfeiler_lehman
 from edgecond.data.kinds.networks import adapted
@@ -52,6 +53,7 @@ class GeneralGraphs(Kind):
 
     name: ClassVar[str] = "graphs"
     unit: ClassVar[str] = "vertex"
+    element_columns: ClassVar[tuple[str, ...]] = ("name",)
     base: ClassVar[str] = "plus/nci1"
     options: ClassVar[frozenset[str]] = frozenset({"vertices"})
     place: ClassVar[tuple[str, ...]] = ("file", "graph")
@@ -216,6 +218,27 @@ class GeneralGraphs(Kind):
         return replace(examples, features=replace(before, columns=features_of(columns, encoder, len(examples))))
 
     # Descriptions
+
+    def elements(
+        self, examples: GraphExamples, number: int, preparation: GraphPreparation, view: int, views: int
+    ) -> NamedElements:
+        graphs = examples.graphs
+        graph = graphs[int(examples.numbers[number])]
+        values = [self.vertex_name(value) for value in graphs.vertex_values.tolist()] or [""]
+        names = [values[label] for label in graph.vertex_labels.tolist()]
+        kinds = graphs.edge_values.tolist() or [None]
+        edges = zip(graph.source.tolist(), graph.target.tolist(), graph.edge_labels.tolist(), strict=True)
+        edge_names = {(i, j): self.edge_name(names[i], names[j], kinds[label]) for i, j, label in edges if i < j}
+        every = np.arange(graph.n)
+        return NamedElements(graph.n, every, every, names, edge_names)
+
+    def vertex_name(self, value: int) -> str:
+        """Return what people call a vertex label."""
+        return str(value)
+
+    def edge_name(self, one: str, other: str, value: int | None) -> str:
+        """Return what people call an edge between two vertices, from their names and its label."""
+        return "" if value is None else str(value)
 
     def describe(self, examples: GraphExamples, number: int) -> Description:
         graph = int(examples.numbers[number])

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from edgecond.data.examples import checked_weights
 from edgecond.data.features import Features
-from edgecond.data.formats import smiles
+from edgecond.data.formats import atoms, smiles
 from edgecond.data.formats.columns import number
 from edgecond.data.formats.descriptors import descriptor_names, SIZE_AND_POLARITY
 from edgecond.data.graphs import GraphExamples, Graphs
@@ -42,6 +42,7 @@ class Molecules(GeneralGraphs):
 
     name: ClassVar[str] = "molecules"
     unit: ClassVar[str] = "atom"
+    link: ClassVar[str] = "bond"
     options: ClassVar[frozenset[str]] = frozenset(
         {"smiles", "target", "group", "numbers", "features", "descriptors", "time", "split_column", "weights"}
     )
@@ -137,7 +138,7 @@ class Molecules(GeneralGraphs):
             report(f"{shard.path}, row {row}: {sentence}")
         rows = zip(table.rows.tolist(), table.smiles, strict=True)
         batch = batch_of([{"file": shard.path, "row": row, "smiles": text} for row, text in rows], table.graphs)
-        yield replace(batch, examples=replace(batch.examples, features=table.features))
+        yield replace(batch, examples=replace(batch.examples, smiles=table.smiles, features=table.features))
 
     def accepts(self, row: Any) -> bool:
         return isinstance(row, str)
@@ -150,6 +151,12 @@ class Molecules(GeneralGraphs):
     def restore_reader(self, learned: Learned, about: Mapping[str, Any] | None) -> MoleculeReader:
         assert isinstance(learned.preparation, GraphPreparation)
         return MoleculeReader(learned.preparation.encoder.described)
+
+    def vertex_name(self, value: int) -> str:
+        return atoms.symbol(value)
+
+    def edge_name(self, one: str, other: str, value: int | None) -> str:
+        return f"{one}{atoms.bond_sign(value or 0)}{other}"
 
     def describe(self, examples: GraphExamples, number: int) -> Description:
         if not examples.smiles:
@@ -240,7 +247,7 @@ class MoleculeReader:
 
     def unlabelled(self, rows: Rows) -> GraphExamples:
         graphs = _featurised(rows, self.descriptors)
-        return GraphExamples(graphs, np.arange(len(rows)), features=self._features(graphs))
+        return GraphExamples(graphs, np.arange(len(rows)), smiles=tuple(rows), features=self._features(graphs))
 
     def _features(self, graphs: Graphs) -> Features | None:
         return Features(descriptors=smiles.descriptors_of(graphs, self.descriptors)) if self.descriptors else None

@@ -54,6 +54,10 @@ class Preparation(Protocol):
         """Width of the features beside the graph."""
 
     @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Column that each of these features encodes."""
+
+    @property
     def about(self) -> Mapping[str, Any]:
         """Facts for the record of a run."""
 

@@ -79,6 +79,10 @@ class CloudPreparation:
         return 0
 
     @property
+    def feature_names(self) -> tuple[str, ...]:
+        return ()
+
+    @property
     def about(self) -> Mapping[str, Any]:
         return {}
 
@@ -88,6 +92,10 @@ class CloudPreparation:
 
     def view(self, examples: Examples | PointExamples, number: int, views: int) -> Source:
         return CloudSource(examples, self.builder, partial(_rotated, turn=number, turns=views))
+
+    def turned(self, cloud: Cloud, number: int, views: int) -> Cloud:
+        """Return a cloud as it is in one of several views."""
+        return _rotated(cloud, None, turn=number, turns=views)
 
     def transient(self) -> Self:
         return self

@@ -83,6 +83,10 @@ class GraphPreparation:
         return self.encoder.width
 
     @property
+    def feature_names(self) -> tuple[str, ...]:
+        return self.encoder.names
+
+    @property
     def about(self) -> Mapping[str, Any]:
         return {"pyramids": "+".join(pyramids.digest for pyramids in list(self._pyramids.values()))}
 

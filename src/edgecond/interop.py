@@ -131,8 +131,8 @@ def to_hetero(
 def explainable(model: nn.Module) -> nn.Module:
     """Return a copy of a model whose `ECConv` are layers of PyG, with the same parameters, for PyG's `Explainer`.
 
-    An explainer masks the messages of subclasses of `MessagePassing`. These layers compute a message for each edge, which
-    takes more memory, and return the same as `ECConv`.
+    An explainer masks the messages of subclasses of `MessagePassing`. These layers return the same as `ECConv`, and
+    compute a message for each edge, which takes more memory.
 
     Args:
         model: A model that calls `ECConv` with `edge_index` and `edge_attr`.

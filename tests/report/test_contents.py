@@ -12,7 +12,7 @@ from edgecond.report.contents import Contents
 from tests.report.conftest import EPOCHS, of_graphs
 from tests.report.reading import read
 
-AROUND = ["Metrics", "Training", "Pyramid", "Filters", "Settings"]
+AROUND = ["Metrics", "Training", "Explanations", "Pyramid", "Filters", "Settings"]
 
 
 @pytest.fixture(scope="module")
@@ -21,10 +21,28 @@ def page(request):
     return run, read(write(run.directory, None, run.test)), np.mean(run.model.outputs_per_view(run.test), axis=0)
 
 
+def molecules_in(seen):
+    """Captions of the molecules on a page."""
+    return [text for figure, text in zip(seen.figures, seen.captions, strict=True) if "svg" in figure]
+
+
+@pytest.mark.parametrize("page", ["regression"], indirect=True)
+def test_the_predictions_for_some_molecules_are_explained(page):
+    """The explained output is the prediction, in the unit of the target."""
+    run, seen, outputs = page
+
+    explained = [text for text in molecules_in(seen) if "at the baseline" in text]
+
+    numbers = [int(number) for number in np.linspace(0, len(outputs) - 1, 4)]
+    names = [run.test.smiles[run.test.numbers[number]] for number in numbers]
+    for text, name, number in zip(explained, names, numbers, strict=True):
+        assert text.startswith(f"{name}: prediction of logS {outputs[number, 0]:.3g}, ")
+
+
 @pytest.mark.parametrize("page", ["molecules"], indirect=True)
 def test_wrongly_predicted_molecules_are_drawn_with_their_smiles(page):
     run, seen, _ = page
-    drawn = [text for figure, text in zip(seen.figures, seen.captions, strict=True) if "svg" in figure]
+    drawn = [text for text in molecules_in(seen) if "at the baseline" not in text]
 
     assert len(drawn) > 0
     for caption in drawn:
@@ -82,7 +100,7 @@ def test_the_largest_errors_are_drawn_in_falling_order(page):
     y = run.test.ys.numpy()[:, 0]
     worst = np.argsort(-np.abs(outputs[:, 0] - y))[:6]
 
-    drawn = [text for figure, text in zip(seen.figures, seen.captions, strict=True) if "svg" in figure]
+    drawn = [text for text in molecules_in(seen) if "at the baseline" not in text]
 
     names = [run.test.smiles[run.test.numbers[number]] for number in worst]
     assert drawn == [

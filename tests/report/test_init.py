@@ -17,7 +17,18 @@ from tests.report.conftest import EPOCHS, made
 from tests.report.reading import read
 from tests.sentences import mentions
 
-SECTIONS = ["Metrics", "Training", "Confusion", "Classes", "Mistakes", "Uncertainty", "Pyramid", "Filters", "Settings"]
+SECTIONS = [
+    "Metrics",
+    "Training",
+    "Confusion",
+    "Classes",
+    "Mistakes",
+    "Uncertainty",
+    "Explanations",
+    "Pyramid",
+    "Filters",
+    "Settings",
+]
 
 
 @pytest.fixture(scope="module", params=["clouds", "images", "graphs"])

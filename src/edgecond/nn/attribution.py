@@ -23,7 +23,7 @@ from edgecond.graph import collate, Graph, Labels, Pyramid, Sample
 Score = Callable[[Float[Tensor, "v k r t"]], Float[Tensor, " k"]]
 """An output of each of k inputs, from the scores of all networks and views for the rows of each input."""
 
-FEWEST, MOST = 16, 16 * 3**4
+FEWEST, MOST = 16, 16 * 3**5
 """Number of steps at first, and at most."""
 TOLERANCE = 0.01
 """Steps are added until attributions add up to the difference of outputs within this share of it."""

@@ -43,7 +43,8 @@ def test_an_explanation_is_drawn_relative_to_its_largest_attribution(make, tmp_p
     markers = [trace["marker"] for trace in panel.figure["data"] if "marker" in trace]
     assert markers[0]["color"] == pytest.approx(values.units.tolist(), abs=1e-3)
     assert found[0].target in panel.caption
-    assert "edge" in strongest(made.model, found)
+    assert f"{found[0].target} " in f"{panel.caption} "
+    assert '<th scope="col">4</th>' in strongest(made.model, found)
 
 
 def test_a_mesh_is_coloured_by_vertex():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -43,8 +44,18 @@ def test_an_explanation_is_drawn_relative_to_its_largest_attribution(make, tmp_p
     markers = [trace["marker"] for trace in panel.figure["data"] if "marker" in trace]
     assert markers[0]["color"] == pytest.approx(values.units.tolist(), abs=1e-3)
     assert found[0].target in panel.caption
-    assert f"{found[0].target} " in f"{panel.caption} "
     assert '<th scope="col">4</th>' in strongest(made.model, found)
+
+
+def test_the_largest_attributions_are_named_with_their_ends_and_level(tmp_path):
+    made = of_graphs(tmp_path)
+    found = list(explained(made.model, made.test, [0], Wanted(views=1, steps=16)))
+    rows = list(found[0].rows("vertex", "edge"))
+    strong = max((row for row in rows if row.get("level") == 1), key=lambda row: abs(row["attribution"]))
+
+    text = strongest(made.model, [replace(found[0], attribution=0 * found[0].attribution, features={})])
+
+    assert f"edge {strong['index']}-{strong['other']} at level 1 {strong['attribution']:+.3g}" in text
 
 
 def test_a_mesh_is_coloured_by_vertex():

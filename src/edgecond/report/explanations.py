@@ -116,5 +116,6 @@ def sums(explanations: Sequence[Explanation]) -> str:
 
 def _element(row: dict[str, object]) -> str:
     ends = f"{row['index']}-{row['other']}" if "other" in row else str(row.get("index", ""))
-    words = (row["element"], row.get("name", ""), ends, f"{row['attribution']:+.3g}")
+    level = f"at level {row['level']}" if row.get("level") else ""  # 0 is that of the input
+    words = (row["element"], row.get("name", ""), ends, level, f"{row['attribution']:+.3g}")
     return " ".join(str(word) for word in words if word != "")

@@ -27,9 +27,9 @@ from edgecond.errors import DataError, RecipeError
 from edgecond.graph import Sample
 from edgecond.nn.training import Step, Training
 from edgecond.runs import recipe
+from edgecond.runs.ahead import Ahead
 from edgecond.runs.model import Model
 from edgecond.runs.recipe import Recipe
-from edgecond.runs.run import Ahead
 
 ROW = "sydney/ecc"
 ROWS = (ROW, "nci1/ecc")  # rows on the page

@@ -19,6 +19,8 @@ NETWORK = ROOT / "results" / "benchmarks" / "network.json"
 PYRAMIDS = ROOT / "results" / "benchmarks" / "pyramids.json"
 PREDICT = ROOT / "results" / "benchmarks" / "predict.json"
 OPERATORS = ROOT / "results" / "benchmarks" / "operators.json"
+TUNING = ROOT / "results" / "benchmarks" / "tuning.json"
+FINETUNING = ROOT / "results" / "benchmarks" / "finetuning.json"
 
 
 def processor() -> str:

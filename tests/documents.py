@@ -25,7 +25,7 @@ ROOT = Path(__file__).parent.parent
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 RUN = ("python", "console", "sh")
 """Languages of blocks that are run: Python, commands after `$ ` with their output, and commands alone."""
-SHORTENED = ("demo", "train", "reproduce", "fair")
+SHORTENED = ("demo", "train", "reproduce", "fair", "tune")
 """Verbs with the option --epochs."""
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
 

@@ -26,6 +26,7 @@ NEEDS = {
     "onnxruntime": "onnxruntime",
     "edgecond report": "plotly",
     "edgecond plot": "matplotlib",
+    "edgecond tune": "optuna",
 }
 """Optional libraries that a page needs, by a text in its blocks."""
 

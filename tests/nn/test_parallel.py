@@ -26,7 +26,7 @@ from itertools import islice
 from pathlib import Path
 from edgecond.data import datasets
 from edgecond.nn import parallel
-from edgecond.runs.run import Ahead
+from edgecond.runs.ahead import Ahead
 from edgecond.runs.model import Model
 from edgecond.runs.recipe import find
 from edgecond.nn.checkpoint import load_checkpoint, save_checkpoint

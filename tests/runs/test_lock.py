@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -113,3 +114,12 @@ def test_a_fold_that_is_being_rerun_is_refused(tmp_path: Path, monkeypatch: pyte
     assert refused.exit_code == 2
     assert "runs/synthetic/ecc/fold0-seed0 must be used by one training at a time" in refused.stderr
     assert not (tmp_path / "results").exists()
+
+
+def test_a_process_that_waits_gets_the_lock_when_the_other_ends(tmp_path: Path):
+    with held(tmp_path) as holder:
+        threading.Timer(0.5, holder.kill).start()
+        start = time.monotonic()
+
+        with locked(tmp_path, wait=True):
+            assert time.monotonic() - start > 0.3

@@ -6,7 +6,6 @@ import json
 import multiprocessing
 import os
 import random
-import select
 import shutil
 import signal
 import subprocess
@@ -24,7 +23,7 @@ from edgecond.cli import app
 from edgecond.nn.checkpoint import load_checkpoint, save_checkpoint
 from edgecond.nn.training import Training
 from edgecond.runs.recipe import find, Train
-from edgecond.runs.run import Ahead, Interrupted, train
+from edgecond.runs.run import Interrupted, train
 
 ROW = find("synthetic/ecc")
 SIX_EPOCHS = ROW.model_copy(  # three batches each, large enough for torch to divide a sum among threads
@@ -146,39 +145,6 @@ def test_six_epochs_are_three_and_a_kill_and_three_with_two_threads(tmp_path):
     kill_and_resume(tmp_path / "killed", 0, 2)
 
     assert outcome(tmp_path / "killed") == outcome(tmp_path / "whole")
-
-
-class Large:
-    """Batches that fill the pipe between worker and parent."""
-
-    def __len__(self):
-        return 100
-
-    def batch(self, epoch, number):
-        return bytes(1 << 20)
-
-
-def take_one(said: int) -> None:
-    batches = Ahead(Large(), workers=2).run(0, 0, 1)
-    os.write(said, b"%d" % len(next(batches)))
-    signal.pause()
-
-
-def test_workers_end_with_a_killed_process_though_nobody_reads_what_they_built():
-    """The process and its workers hold the pipe open; it closes when the last of them has ended."""
-    ours, theirs = os.pipe()
-    process = multiprocessing.get_context("fork").Process(target=take_one, args=(theirs,))
-    process.start()
-    os.close(theirs)
-    assert os.read(ours, 100) == b"%d" % (1 << 20)
-
-    process.kill()
-    process.join()
-
-    ended, _, _ = select.select([ours], [], [], 120)
-    assert ended
-    assert os.read(ours, 100) == b""
-    os.close(ours)
 
 
 def save_forever(path: Path, first: int, said: int) -> None:

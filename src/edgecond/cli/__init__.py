@@ -25,6 +25,7 @@ from edgecond.cli import (
     show,
     table,
     train,
+    tune,
 )
 from edgecond.cli._app import app
 from edgecond.cli.console import echo
@@ -49,6 +50,7 @@ __all__ = [
     "show",
     "table",
     "train",
+    "tune",
 ]
 
 _UNWRITABLE = (EBADF, EDQUOT, EFBIG, EIO, ENOSPC, EPIPE)

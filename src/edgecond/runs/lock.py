@@ -14,15 +14,19 @@ _held: set[int] = set()  # descriptors of the directories that this process has 
 
 
 @contextmanager
-def locked(directory: Path) -> Iterator[None]:
+def locked(directory: Path, *, wait: bool = False) -> Iterator[None]:
     """Lock the directory of a run, which is created; it is an error if another process trains in it.
 
     The kernel releases the lock when the process ends, however it ends. The directory is removed again if nothing was
     written to it. Without a lock, because the directory cannot be created or the file system has none, the run goes on:
     what it cannot write is reported when it is written.
+
+    Args:
+        directory: The directory.
+        wait: Whether to wait for another process that has locked it, instead of the error.
     """
     created = [path for path in (directory, *directory.parents) if not os.path.lexists(path)]
-    descriptor = _lock(directory)
+    descriptor = _lock(directory, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
     try:
         yield
     finally:
@@ -34,7 +38,7 @@ def locked(directory: Path) -> Iterator[None]:
             os.close(descriptor)
 
 
-def _lock(directory: Path) -> int | None:
+def _lock(directory: Path, operation: int) -> int | None:
     """Return the descriptor of the locked directory."""
     while True:
         try:
@@ -43,7 +47,7 @@ def _lock(directory: Path) -> int | None:
         except OSError:
             return None
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(descriptor, operation)
         except BlockingIOError:
             holder = _holder(descriptor)
             os.close(descriptor)

@@ -12,21 +12,18 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.utils.data import DataLoader, Dataset
 
 from edgecond.data import datasets
 from edgecond.data.kinds import LabelledExamples
 from edgecond.data.preparation import no_progress, Progress
-from edgecond.data.processes import end_with_parent, ignore_stop_signals, signals_held
-from edgecond.data.samples import Batches
 from edgecond.errors import CheckpointError, EdgecondError, listed, RecipeError, ReportedError
 from edgecond.files import sha256, write_atomic
-from edgecond.graph import Sample
 from edgecond.nn import parallel
 from edgecond.nn.checkpoint import load_checkpoint, save_checkpoint
 from edgecond.nn.schedules import Schedule
 from edgecond.nn.tasks.conformal import CoverageError
 from edgecond.nn.training import Step, Training
+from edgecond.runs.ahead import Ahead
 from edgecond.runs.blocks import Checkpoint, read_history
 from edgecond.runs.lock import locked
 from edgecond.runs.model import FILE, Model
@@ -37,56 +34,11 @@ from edgecond.runs.train import SCHEDULE_SETTINGS, Train
 SAVE_EVERY = 60.0  # seconds between checkpoints within a run
 KEPT = ("settings", "seconds", "history", "sums")  # of a run, in its checkpoint
 Observer = Callable[[Step, int, int], bool]  # step, batches per epoch, epochs -> whether to go on
+EpochObserver = Callable[[Mapping[str, Any]], object]  # metrics of an epoch that has ended
 
 
 class Interrupted(EdgecondError):
     """A run was asked to stop; it is saved and can be resumed."""
-
-
-class _Positions(Dataset[Sample]):
-    """The batches of all epochs as a dataset, so that the workers of a loader can build them."""
-
-    def __init__(self, batches: Batches) -> None:
-        self.batches = batches
-
-    def __getitem__(self, position: int) -> Sample:
-        return self.batches.batch(position // len(self.batches), position % len(self.batches))
-
-
-def _begin_worker(_: int) -> None:
-    end_with_parent()  # torch's own check may wait forever for a killed parent to read a batch
-    ignore_stop_signals()  # a scheduler sends them to all processes, and the run is saved by the first
-
-
-@dataclass(frozen=True)
-class Ahead:
-    """Batches built ahead of their use by worker processes, or by this process if there are none."""
-
-    batches: Batches
-    workers: int = 1
-
-    def __len__(self) -> int:
-        return len(self.batches)
-
-    def run(self, epoch: int, batch: int, epochs: int) -> Iterator[Sample]:
-        positions = range(epoch * len(self) + batch, epochs * len(self))
-        ahead = {"prefetch_factor": 4} if self.workers else {}
-        loader: DataLoader[Sample] = DataLoader(
-            _Positions(self.batches),
-            batch_size=None,
-            sampler=positions,
-            num_workers=self.workers,
-            worker_init_fn=_begin_worker,
-            generator=torch.Generator(),  # the loader draws a seed for its workers, which use none
-            **ahead,  # type: ignore[arg-type]
-        )
-        with signals_held():  # until the workers ignore them
-            iterator: Any = iter(loader)
-        try:
-            yield from iterator
-        finally:
-            if self.workers:  # at once: an exception may keep the iterator, and Python waits for workers when it ends
-                iterator._shutdown_workers()
 
 
 @dataclass
@@ -101,6 +53,7 @@ class Run:
         history: Metrics of each epoch that has ended.
         sums: Loss, metric and number of examples of the current epoch.
         selection: Choice of the epoch by a validation set; none for the last epoch.
+        end_epoch: Called with the metrics of each epoch that has ended.
     """
 
     directory: Path | None
@@ -110,6 +63,7 @@ class Run:
     history: list[dict[str, Any]] = field(default_factory=list)
     sums: list[float] = field(default_factory=lambda: [0.0, 0.0, 0.0])
     selection: Selection | None = None
+    end_epoch: EpochObserver = lambda epoch: None
 
     @property
     def checkpoint(self) -> Path:
@@ -231,6 +185,7 @@ class Run:
         self.history.append({"epoch": step.epoch + 1, **means, **validation, **about})
         self.sums = [0.0, 0.0, 0.0]
         self._log()
+        self.end_epoch(self.history[-1])
 
     def _log(self) -> None:
         """Write the epochs so far."""
@@ -266,6 +221,7 @@ def train(
     workers: int = 0,
     restart: bool = False,
     observe: Observer = lambda step, batches, epochs: True,
+    end_epoch: EpochObserver = lambda epoch: None,
     progress: Progress = no_progress,
     ready: Callable[[], object] = lambda: None,
     parts: tuple[LabelledExamples, LabelledExamples] | None = None,
@@ -286,6 +242,7 @@ def train(
         workers: Number of processes that build batches ahead.
         restart: Start from the beginning, whatever is in the directory.
         observe: Called after every step; the run stops, saved, when it returns False.
+        end_epoch: Called with the metrics of each epoch that has ended.
         progress: Called while the pyramids of graphs are computed.
         ready: Called before the first step, when all is prepared.
         parts: Training set and test set instead of those that the recipe names.
@@ -302,7 +259,7 @@ def train(
         batches = model.batches(examples, seed, (parallel.rank(), parallel.ranks()))
         made_of = {"recipe": recipe.settings(), "data": examples.digest, "fold": fold, "seed": seed, "split": split}
         made_of |= {} if examples.weights is None else {"weights": sha256(examples.weights.numpy().tobytes())}
-        run = Run(directory, made_of, _training(model, seed))
+        run = Run(directory, made_of, _training(model, seed), end_epoch=end_epoch)
         run.selection = _selection(model, run.training, validation)
         if directory is not None and not restart:
             run.resume(len(batches))

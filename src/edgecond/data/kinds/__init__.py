@@ -22,6 +22,7 @@ from edgecond.data.kinds.clouds import Clouds
 from edgecond.data.kinds.graphs import GeneralGraphs
 from edgecond.data.kinds.meshes import Meshes
 from edgecond.data.kinds.molecules import Molecules
+from edgecond.data.kinds.searching import Range, Space
 from edgecond.data.kinds.splitting import METHODS, Split
 from edgecond.errors import DataError
 from edgecond.graph import Cloud
@@ -33,9 +34,11 @@ __all__ = [
     "Kind",
     "LabelledExamples",
     "Learned",
+    "Range",
     "ReadOptions",
     "RowReader",
     "Rows",
+    "Space",
     "Split",
     "UserData",
     "check_options",

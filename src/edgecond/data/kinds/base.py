@@ -16,6 +16,7 @@ from torch import Tensor
 from edgecond.data.kinds.elements import Elements
 from edgecond.data.kinds.pictures import Description, FilterLabels, LevelsPicture
 from edgecond.data.kinds.reading import ReadOptions, UserData
+from edgecond.data.kinds.searching import Space, training_space
 from edgecond.data.kinds.splitting import Indices, listed_parts, METHODS, Random, Split, split_by, unlisted_note
 from edgecond.data.preparation import no_progress, Preparation, Progress, SampleSettings
 from edgecond.data.splits import Split as Parts
@@ -253,6 +254,14 @@ class Kind(ABC):
     def settings_note(self, settings: Mapping[str, Any]) -> str | None:
         """Return a sentence on how the settings were derived."""
         return None
+
+    def search_space(self, settings: Mapping[str, Any]) -> Space:
+        """Return what `edgecond tune` searches unless another space is given: values around those of some settings.
+
+        Args:
+            settings: The settings that fit the data, by their dotted names; each is in the space of its name.
+        """
+        return training_space(settings)
 
     # Samples
 

@@ -22,6 +22,7 @@ from edgecond.data.kinds.elements import PointElements
 from edgecond.data.kinds.leakage import cloud_key
 from edgecond.data.kinds.networks import adapted
 from edgecond.data.kinds.pictures import Description, FilterLabels, LevelsPicture, OffsetLabels
+from edgecond.data.kinds.searching import choices, network_sizes, Range, Space
 from edgecond.data.kinds.splitting import FOLDS, Split
 from edgecond.data.kinds.wording import class_counts, data_name, number_range, skipped
 from edgecond.data.points import Columns, labelled, points_of, read_cloud, to_cloud
@@ -122,6 +123,18 @@ class Clouds(Kind):
     def settings_note(self, settings: Mapping[str, Any]) -> str | None:
         spacing = settings["input.resolution"]
         return f"the spacing of points is {spacing:.3g}: resolutions and radii are multiples of it"
+
+    def search_space(self, settings: Mapping[str, Any]) -> Space:
+        return {
+            "network": network_sizes(settings["network"]),
+            "hidden": choices([16], [16, 32], [32, 64], default=settings["hidden"]),
+            "labels": choices("cartesian+spherical", "cartesian", "spherical", default=settings["labels"]),
+            "radius_scale": Range(0.8, 1.5),
+            "dropout": Range(0.0, 0.3),
+            "augment.scale": Range(1.0, 1.5),
+            "augment.drop": Range(0.0, 0.4),
+            **super().search_space(settings),
+        }
 
     def _signal(self, columns: Sequence[str]) -> str:
         return f"signal: {', '.join(columns) or 'none, so 1 everywhere'}"

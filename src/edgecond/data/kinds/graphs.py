@@ -34,6 +34,7 @@ from edgecond.data.kinds.leakage import weisfeiler_lehman
 from edgecond.data.kinds.networks import adapted
 from edgecond.data.kinds.pictures import CommonLabels, Description, FilterLabels, GraphPicture, LevelsPicture
 from edgecond.data.kinds.reading import Targets
+from edgecond.data.kinds.searching import choices, network_sizes, Range, Space
 from edgecond.data.kinds.splitting import given_parts
 from edgecond.data.kinds.wording import class_counts, data_name, number_range, skipped
 from edgecond.data.preparation import GraphPreparation, no_progress, Progress, SampleSettings
@@ -145,6 +146,17 @@ class GeneralGraphs(Kind):
         }
 
     standardises: ClassVar[bool] = True
+
+    def search_space(self, settings: Mapping[str, Any]) -> Space:
+        degrees = choices("given", "given+sqrt(deg)", default=settings["labels"])
+        return {
+            "network": network_sizes(settings["network"], deeper=True),
+            "hidden": choices([32], [64], [32, 64], default=settings["hidden"]),
+            "identity": (False, True),
+            "labels": degrees,
+            "dropout": Range(0.0, 0.3),
+            **super().search_space(settings),
+        }
 
     # Samples
 

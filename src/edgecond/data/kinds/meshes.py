@@ -11,6 +11,7 @@ from edgecond.data.examples import Examples, PointExamples
 from edgecond.data.formats import read_surface
 from edgecond.data.kinds.base import Learned, ReadOptions, Rows
 from edgecond.data.kinds.clouds import CloudReader, Clouds, layout_of
+from edgecond.data.kinds.searching import Space
 from edgecond.data.points import to_mesh
 from edgecond.errors import DataError
 from edgecond.graph import Cloud
@@ -30,6 +31,9 @@ class Meshes(Clouds):
 
     def settings(self, examples: Any, base: Mapping[str, Any], dataset: str, per_vertex: bool) -> dict[str, Any]:
         return super().settings(examples, base, dataset, per_vertex) | {"input.edges": "mesh", "augment.drop": 0.0}
+
+    def search_space(self, settings: Mapping[str, Any]) -> Space:
+        return {name: what for name, what in super().search_space(settings).items() if name != "augment.drop"}
 
     def settings_note(self, settings: Mapping[str, Any]) -> str | None:
         spacing = settings["input.resolution"]

@@ -25,7 +25,7 @@ from typing import Any
 from benchmarks.records import circumstances, TUNING, write
 from edgecond.data.kinds import ReadOptions
 from edgecond.files import data_directory
-from edgecond.runs import tuning, user_data
+from edgecond.runs import trials, tuning, user_data
 from edgecond.runs.model import Model
 from edgecond.runs.settings_file import read_settings
 from edgecond.runs.source import read_test_set
@@ -40,9 +40,9 @@ def data() -> Path:
     return data_directory() / "moleculenet" / "delaney-processed.csv"
 
 
-def search(out: Path, trials: int, jobs: int, killed_after: int | None) -> bool:
+def search(out: Path, count: int, jobs: int, killed_after: int | None) -> bool:
     """Run the search; return whether it was killed, all its processes at once, after so many trials."""
-    command = ["tune", str(data()), "--target", TARGET, "--epochs", str(EPOCHS), "--trials", str(trials)]
+    command = ["tune", str(data()), "--target", TARGET, "--epochs", str(EPOCHS), "--trials", str(count)]
     command += ["--jobs", str(jobs), "--out", str(out)]
     process = subprocess.Popen([sys.executable, "-m", "edgecond", *command], start_new_session=True)
     while process.poll() is None:
@@ -57,10 +57,10 @@ def search(out: Path, trials: int, jobs: int, killed_after: int | None) -> bool:
 
 def ended(out: Path) -> int:
     """Return the number of trials that have ended."""
-    if not (out / tuning.STUDY).exists():
+    if not (out / trials.STUDY).exists():
         return 0
     try:
-        with closing(sqlite3.connect(out / tuning.STUDY, timeout=60)) as study:
+        with closing(sqlite3.connect(out / trials.STUDY, timeout=60)) as study:
             query = "SELECT COUNT(*) FROM trials WHERE state IN ('COMPLETE', 'PRUNED', 'FAIL')"
             return int(study.execute(query).fetchone()[0])
     except sqlite3.OperationalError:  # no table yet

@@ -167,3 +167,29 @@ class TestInMemory:
             features_of([[1], [2], [3]], encoder, 3)
         with mentions("left out: the model was trained without any", kind=DataError):
             features_of({"t": [1, 2, 3]}, Encoder(), 3)
+
+
+def test_columns_of_a_model_to_start_from_keep_their_units_and_texts():
+    """Its weights are in these units; texts that are new come after the known ones."""
+    every = np.arange(3)
+    texts = np.array(["water", "ethanol", "water"], object)
+    before = Encoder.fit(Features({"t": np.array([0.0, 1.0, 2.0]), "solvent": texts}), every)
+    others = np.array(["benzene", "water", ""], object)
+    features = Features({"t": np.full(3, 7.0), "solvent": others, "p": np.array([1.0, 2.0, 3.0])})
+
+    encoder = Encoder.fit(features, every, before)
+
+    assert encoder.columns[0] == before.columns[0]  # though it is constant now
+    assert encoder.columns[1].values == ("ethanol", "water", "benzene")
+    assert encoder.names == ["t", "solvent=ethanol", "solvent=water", "solvent=benzene", "p"]
+    assert len(encoder.names) == encoder.width
+
+
+def test_descriptors_of_a_model_to_start_from_keep_their_units():
+    every = np.arange(3)
+    before = Encoder.fit(Features({}, {"MolWt": np.array([10.0, 20.0, 30.0]), "TPSA": np.zeros(3)}), every)
+
+    encoder = Encoder.fit(Features({}, {"MolWt": np.full(3, 5.0), "TPSA": np.array([1.0, 2.0, 9.0])}), every, before)
+
+    assert encoder.descriptors[0] == before.descriptors[0]
+    assert encoder.names == ["MolWt", "TPSA"]

@@ -8,7 +8,8 @@ from edgecond.data.kinds import Range
 from edgecond.report.page import ReportError
 from edgecond.report.study import Contents, write
 from edgecond.runs.recipe import find
-from edgecond.runs.tuning import best, Outcome, Problem
+from edgecond.runs.trials import best, Outcome
+from edgecond.runs.tuning import Problem
 from tests.report.reading import Page
 from tests.sentences import mentions
 

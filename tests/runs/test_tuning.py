@@ -233,10 +233,3 @@ def test_folds_and_a_validation_set_exclude_each_other(tmp_path: Path):
 
     with mentions("validation set", "Leave one out", kind=DataError):
         tuning.problem(loaded, split, space=SPACE, inner_folds=3)
-
-
-def test_the_absence_of_optuna_is_a_sentence_that_names_the_extra(monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "optuna", None)
-
-    with mentions("Optuna", "edgecond[tune]", kind=RecipeError):
-        tuning.import_optuna()

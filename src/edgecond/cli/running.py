@@ -127,7 +127,8 @@ def load_test_set(run: Path, model: Model, moved: Path | None = None, fold: int 
 
     recipe, number = model.recipe, model.about.get("fold", 0) if fold is None else fold
     if recipe.dataset in datasets.names():
-        return datasets.load(recipe.dataset, number, **recipe.options)[1]
+        _, test = datasets.load(recipe.dataset, number, **recipe.options)
+        return model.kind.extended(test, model.learned)
     return read_test_set(run, model, moved=moved, fold=fold)
 
 

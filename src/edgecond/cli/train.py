@@ -11,7 +11,7 @@ from edgecond.cli import options
 from edgecond.cli._app import verb
 from edgecond.cli.console import echo, users_errors
 from edgecond.cli.options import OUTPUT, TRAINING
-from edgecond.cli.running import Jobs, print_evaluation, Settings, watched, Workers
+from edgecond.cli.running import is_one_of_many, Jobs, print_evaluation, Settings, watched, Workers
 from edgecond.data import MAX_SEED
 
 if TYPE_CHECKING:
@@ -59,6 +59,21 @@ def train(
         ),
     ] = None,
     settings: Settings = None,
+    start_model: Annotated[
+        Path | None,
+        typer.Option(
+            "--from",
+            metavar="MODEL",
+            help="A model to start from, instead of random weights; its network is taken over.",
+            rich_help_panel=TRAINING,
+        ),
+    ] = None,
+    freeze: Annotated[
+        int,
+        typer.Option(
+            min=0, help="Number of layers of --from, from the first, that stay as they are.", rich_help_panel=TRAINING
+        ),
+    ] = 0,
     ensemble: Annotated[
         int | None,
         typer.Option(min=1, max=100, help="Number of networks whose outputs are averaged.", rich_help_panel=TRAINING),
@@ -107,6 +122,7 @@ def train(
     Example: edgecond train solubility.csv --target logS --split scaffold --validation 0.1
     Example: edgecond train solubility.csv --target logS --folds 5 --jobs 2 --final
     Example: edgecond train solubility.csv --target logS --recipe runs/tune/solubility/recipe.toml
+    Example: edgecond train freesolv.csv --target expt --from runs/train/esol --freeze 2
     Example: edgecond train train.csv --test test.csv --target logS --ensemble 5
     Example: edgecond train scans/ --vertices classification
     Example: edgecond train scans/ --columns x=rel_x,y=rel_z,z=rel_y,intensity=i
@@ -115,10 +131,11 @@ def train(
     from edgecond.data.datasets import names
     from edgecond.errors import did_you_mean, RecipeError
     from edgecond.nn import parallel
+    from edgecond.runs.finetuning import Start
+    from edgecond.runs.model import kind_for, Model
     from edgecond.runs.recipe import find, parse_settings, recipes, with_epochs, with_settings
     from edgecond.runs.settings_file import read_settings
 
-    run_options: dict[str, Any] = {"workers": workers, "restart": restart}
     known = {*names(), *recipes()}  # these names are no paths, whatever the directory holds
     all_folds = folds is not None and fold is None
     with users_errors():
@@ -128,6 +145,11 @@ def train(
         changes |= parse_settings(settings or [])
         changes |= {"ensemble": ensemble} if ensemble is not None else {}
         changes |= {"calibration": calibration} if calibration is not None else {}
+        if freeze and start_model is None:
+            raise RecipeError(f"--freeze {freeze} is for the layers of a model to start from. Name one with --from.")
+        start = None
+        if start_model is not None:
+            start = Start(Model.load(start_model), freeze, _report)
         if jobs > 1 and not all_folds:
             raise RecipeError(f"--jobs {jobs} runs folds in parallel: there is one run. Add --folds, or leave it out.")
         if data in known:
@@ -139,15 +161,23 @@ def train(
                     f"--{given[0].replace('_', '-')} is an option for your own data: {data} has targets and folds of "
                     "its own. Leave it out; `edgecond reproduce` runs all folds of a row."
                 )
-            recipe = with_settings(with_epochs(find(data if "/" in data else f"{data}/ecc"), epochs), changes)
+            recipe = find(data if "/" in data else f"{data}/ecc")
+            if start is not None:
+                start.check_kind(kind_for(recipe))
+                changes = start.settings(recipe.network.classes or 0) | changes
+            recipe = with_settings(with_epochs(recipe, epochs), changes)
         elif Path(data).exists():
             source = options.source_of(context.params)
             loaded = source.load_data()
+            if start is not None:
+                loaded = loaded.starting_from(start)
+                changes = start.settings(len(loaded.data.examples.classes)) | changes
         else:
             raise RecipeError(
                 f"{data} must be a data set, a row of `edgecond list`, or the path of your data: it is none of them."
                 f"{did_you_mean(data, known, cutoff=0.6, list_known=False)}"
             )
+    run_options: dict[str, Any] = {"workers": workers, "restart": restart, "start": start}
     with parallel.processes():
         if data in known:
             return _train_row(data, recipe, fold or 0, seed, out or Path("runs/train", data), run_options)
@@ -160,14 +190,27 @@ def train(
             runs.final()
 
 
+def _report(sentence: str) -> None:
+    """Print what is taken over from a model, once for all processes."""
+    from edgecond.nn import parallel
+
+    if parallel.rank() == 0 and not is_one_of_many():
+        echo(sentence)
+
+
 def _train_row(name: str, recipe: Recipe, fold: int, seed: int, out: Path, options: dict[str, Any]) -> None:
     """Train on a data set with a name."""
+    from edgecond.data import datasets
     from edgecond.nn import parallel
     from edgecond.runs import ensemble
     from edgecond.runs.user_data import training_notes
 
     if parallel.rank() == 0:
         echo("\n".join(training_notes(recipe)))
+    if (start := options["start"]) is not None:
+        with users_errors():
+            train, test = map(start.extended, datasets.load(recipe.dataset, fold, **recipe.options))
+        options = options | {"parts": (train, test)}
     trained = watched(name, ensemble.train, recipe, fold, seed, directory=out, **options)
     if parallel.rank() == 0:
         print_evaluation(trained.model, trained.test)

@@ -15,7 +15,8 @@ from edgecond.cli.running import in_parallel, is_one_of_many, precompute, Settin
 from edgecond.data import MAX_SEED
 
 if TYPE_CHECKING:
-    from edgecond.runs.tuning import Outcome, Study
+    from edgecond.runs.trials import Outcome
+    from edgecond.runs.tuning import Study
 
 SEARCH = "Search"
 

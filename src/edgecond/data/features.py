@@ -122,18 +122,30 @@ class Encoder(BaseModel):
     _remarked: set[tuple[str, str]] = PrivateAttr(default_factory=set)
 
     @staticmethod
-    def fit(features: Features, training: Int[Array, " train"]) -> Encoder:
-        """Return the encoder of some columns, from the rows of the training set."""
+    def fit(features: Features, training: Int[Array, " train"], start: Encoder | None = None) -> Encoder:
+        """Return the encoder of some columns, from the rows of the training set.
+
+        Args:
+            features: The columns.
+            training: Numbers of the rows of the training set.
+            start: The encoder of a model to start from: columns that it has keep their units, and their texts.
+        """
+        known = {} if start is None else {column.name: column for column in start.columns}
         columns = []
         for name, values in features.columns.items():
             column = (Numbers if values.dtype.kind == "f" else Texts).fit(name, values[training])
+            column = _continued(known.get(name), column)
             if column is None:
                 raise DataError(
                     f"column {name!r} must have different values in the training set to be a feature: all "
                     f"{len(training)} rows are the same or blank. Leave it out of the features."
                 )
             columns.append(column)
-        found = [Numbers.fit(name, values[training], LIMIT) for name, values in features.descriptors.items()]
+        before = {} if start is None else {column.name: column for column in start.descriptors}
+        found = [
+            before.get(name) or Numbers.fit(name, values[training], LIMIT)
+            for name, values in features.descriptors.items()
+        ]
         return Encoder(columns=tuple(columns), descriptors=tuple(filter(None, found)))
 
     @property
@@ -141,9 +153,21 @@ class Encoder(BaseModel):
         return sum(column.width for column in (*self.columns, *self.descriptors))
 
     @property
-    def names(self) -> tuple[str, ...]:
+    def named_columns(self) -> tuple[str, ...]:
         """Column of each number of `encode`."""
         return tuple(column.name for column in (*self.columns, *self.descriptors) for _ in range(column.width))
+
+    @property
+    def names(self) -> list[str]:
+        """Names of what `encode` returns: of columns of numbers, and of each text of the others."""
+        texts = [
+            name
+            for column in self.columns
+            for name in (
+                [f"{column.name}={value}" for value in column.values] if isinstance(column, Texts) else [column.name]
+            )
+        ]
+        return [*texts, *self.described]
 
     @property
     def described(self) -> tuple[str, ...]:
@@ -173,6 +197,13 @@ class Encoder(BaseModel):
                         warnings.warn(sentence, DataWarning, stacklevel=2)
                 parts.append(column.encode(values[column.name]))
         return torch.from_numpy(np.concatenate(parts, 1)).float()
+
+
+def _continued(before: Numbers | Texts | None, column: Numbers | Texts | None) -> Numbers | Texts | None:
+    """Return a column in the units of a model to start from, followed by texts that are new."""
+    if isinstance(before, Texts) and isinstance(column, Texts):
+        return Texts(name=before.name, values=tuple(dict.fromkeys([*before.values, *column.values])))
+    return before if before is not None and type(before) is type(column or before) else column
 
 
 def features_of(columns: Any, encoder: Encoder | None, count: int) -> dict[str, Shaped[Array, " n"]]:

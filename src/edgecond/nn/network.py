@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Self
 
 import torch
 from jaxtyping import Float
@@ -18,7 +19,7 @@ from edgecond.nn.pooling import (
     MaxPooling,
     Unpooling,
 )
-from edgecond.notation import AP, Architecture, C, D, FC, GAP, GlobalPooling, GMP, MP, Pooling, V
+from edgecond.notation import AP, Architecture, C, D, FC, GAP, GlobalPooling, GMP, MP, Parametric, Pooling, V
 
 _POOLINGS: dict[type, type[nn.Module]] = {
     MP: MaxPooling,
@@ -96,6 +97,7 @@ class Network(nn.Module):
                 f"got {self.architecture}. Leave them out."
             )
         self.layers = nn.ModuleList()
+        self._frozen = 0
         width, skipped = d0, 0  # skipped: total width of the signals that unpooling adds to the last one
         for position, (layer, level) in enumerate(zip(self.architecture, self.architecture.levels, strict=True)):
             match layer:
@@ -124,6 +126,26 @@ class Network(nn.Module):
                 case V():
                     self.layers.append(Unpooling())
                     width += skipped
+
+    def freeze(self, count: int) -> None:
+        """Freeze the first `count` layers with weights, C and FC: a training changes neither weights nor statistics."""
+        parametric = self._positions(Parametric)
+        if not 0 <= count < len(parametric):
+            raise ValueError(
+                f"a network can be frozen up to the layer before the last: {self.architecture} has {len(parametric)} "
+                f"layers with weights, got {count}."
+            )
+        self._frozen = parametric[count - 1] + 1 if count else 0
+        for position, layer in enumerate(self.layers):
+            layer.requires_grad_(position >= self._frozen)
+        self.train(self.training)
+
+    def train(self, mode: bool = True) -> Self:
+        """Set the mode; frozen layers predict in either."""
+        super().train(mode)
+        for layer in self.layers[: self._frozen]:
+            layer.eval()
+        return self
 
     def forward(
         self, x: Float[Tensor, "n d0"], pyramid: Pyramid, features: Float[Tensor, "b f"] | None = None

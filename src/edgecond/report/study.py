@@ -12,7 +12,8 @@ from edgecond.files import write_atomic
 from edgecond.report.figures import ACCENT, Figure, GREY, margin, Panel, plain
 from edgecond.report.page import cards, figures, page, plotly_script, section, table
 from edgecond.runs.settings_file import value_text
-from edgecond.runs.tuning import Outcome, Study
+from edgecond.runs.trials import Outcome
+from edgecond.runs.tuning import Study
 
 FILE = "report.html"
 BEST = "#e4572e"

@@ -80,7 +80,7 @@ def _runs(recipe: Recipe, fold: int, seed: int, directory: Path | None, options:
     one, found = recipe.model_copy(update={"ensemble": 1}), []
     for k in range(recipe.ensemble):
         member = None if directory is None else directory / f"member{k}"
-        found.append(run.train(one, fold, seed + k, directory=member, **options))
+        found.append(run.train(one, fold, seed + k, directory=member, member=k, **options))
     return found
 
 

@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, PositiveInt
 from torch import Tensor
 
-from edgecond.data.kinds import check_rows, Kind, kind_of, LabelledExamples, Learned, listed
+from edgecond.data.kinds import check_rows, Inputs, Kind, kind_of, LabelledExamples, Learned, listed
 from edgecond.data.preparation import no_progress, Preparation, Progress, SampleSettings
 from edgecond.data.samples import Batches, Weighted
 from edgecond.errors import CheckpointError, DataError, did_you_mean, RecipeError
+from edgecond.files import digest, sha256
 from edgecond.graph import Sample
 from edgecond.nn import evaluation, tasks
 from edgecond.nn.applicability import Applicability, embed
@@ -28,6 +29,7 @@ from edgecond.nn.network import Network
 from edgecond.nn.tasks import Outputs, Task
 from edgecond.nn.tasks.conformal import condensed
 from edgecond.nn.training import check_finite
+from edgecond.nn.transfer import places
 from edgecond.notation import FC
 from edgecond.runs import weights
 from edgecond.runs.recipe import Augment, first_error, Recipe
@@ -104,6 +106,7 @@ class Model:
         progress: Progress = no_progress,
         *,
         transient: bool = False,
+        start: Model | None = None,
     ) -> Model:
         """Return an untrained model, its parameters drawn from a random seed.
 
@@ -113,6 +116,7 @@ class Model:
             seed: Random seed of the parameters.
             progress: Called while the pyramids of graphs are computed.
             transient: Whether nothing is to be kept of the examples.
+            start: A model of the same kind of data, whose units are kept; see `edgecond.runs.finetuning`.
         """
         if recipe.ensemble > 1:
             raise RecipeError(
@@ -128,7 +132,10 @@ class Model:
         kind, task = kind_for(recipe), tasks.find(recipe.task)
         task.check_network(recipe.network)
         try:
-            preparation = kind.prepare(sample_settings(recipe), examples, progress=progress, transient=transient)
+            units = None if start is None else start.preparation
+            preparation = kind.prepare(
+                sample_settings(recipe), examples, progress=progress, transient=transient, start=units
+            )
         except DataError:
             raise
         except ValueError as error:
@@ -138,7 +145,20 @@ class Model:
         about = {"seed": seed, "data": examples.digest, **preparation.about}
         class_weights = _class_weights(recipe, classes, task)
         fitted = task.fit(examples.ys, len(classes), balanced=recipe.balanced, class_weights=class_weights)
+        if start is not None and start.task.name == task.name:
+            fitted = fitted.continued(start.task, places(classes, start.classes))
         return Model(recipe, classes, widths, kind, preparation, network, fitted, about)
+
+    @property
+    def digest(self) -> str:
+        """Digest of its weights and of what makes its samples."""
+        tensors = {**weights.named(self.networks), **self.preparation.tensors}
+        return digest({name: sha256(tensor.detach().cpu().numpy().tobytes()) for name, tensor in tensors.items()})
+
+    @property
+    def inputs(self) -> Inputs:
+        """Names of what enters its network."""
+        return self.kind.inputs(self.learned, self.widths[1])
 
     @property
     def learned(self) -> Learned:

@@ -25,6 +25,7 @@ from edgecond.nn.tasks.conformal import CoverageError
 from edgecond.nn.training import Step, Training
 from edgecond.runs.ahead import Ahead
 from edgecond.runs.blocks import Checkpoint, read_history
+from edgecond.runs.finetuning import Start
 from edgecond.runs.lock import locked
 from edgecond.runs.model import FILE, Model
 from edgecond.runs.recipe import first_error, Recipe, with_epochs
@@ -228,6 +229,8 @@ def train(
     validation: LabelledExamples | None = None,
     split: str | None = None,
     device: torch.device | None = None,
+    start: Start | None = None,
+    member: int = 0,
 ) -> Trained:
     """Train the network of a recipe on all folds but one; a run that was stopped is resumed.
 
@@ -249,16 +252,24 @@ def train(
         validation: Validation set, which chooses the epoch; none for the last.
         split: Digest of the split, if the parts were given; a run is resumed on the same one only.
         device: Device of the network; a GPU if there is one by default.
+        start: A model to start from, instead of random weights; the examples have its vocabulary (`Start.extended`).
+        member: Number of the network of an ensemble.
     """
     recipe = with_epochs(recipe, epochs)
+    if start is not None:
+        start.check(recipe)
     with _locked_by_first(directory):
         examples, test = parts or datasets.load(recipe.dataset, fold, **recipe.options)
         with parallel.first_alone():  # pyramids of graphs are computed once, and then read from the cache
-            model = Model.new(recipe, examples, seed, progress, transient=directory is None)
+            like = None if start is None else start.model
+            model = Model.new(recipe, examples, seed, progress, transient=directory is None, start=like)
+        if start is not None:
+            start.begin(model, member)
         model.network.to(device or parallel.device())
         batches = model.batches(examples, seed, (parallel.rank(), parallel.ranks()))
         made_of = {"recipe": recipe.settings(), "data": examples.digest, "fold": fold, "seed": seed, "split": split}
         made_of |= {} if examples.weights is None else {"weights": sha256(examples.weights.numpy().tobytes())}
+        made_of |= {} if start is None else start.about
         run = Run(directory, made_of, _training(model, seed), end_epoch=end_epoch)
         run.selection = _selection(model, run.training, validation)
         if directory is not None and not restart:

@@ -149,7 +149,7 @@ def read_test_set(run: Path, model: Model, *, moved: Path | None = None, fold: i
         dataset = replace(source, path=path, split=split).read()
         found = _summary(dataset.recipe, dataset.test.classes)
         if found == trained:
-            return dataset.test
+            return model.kind.extended(dataset.test, model.learned)
     else:
         found = kind.name  # which may not take the options of the run
     raise DataError(

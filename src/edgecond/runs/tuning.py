@@ -5,7 +5,6 @@ A trial trains with other settings and is measured on a part of the training set
 
 from __future__ import annotations
 
-import json
 import shutil
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -27,18 +26,28 @@ from edgecond.runs import run
 from edgecond.runs.lock import locked
 from edgecond.runs.recipe import Recipe, with_settings
 from edgecond.runs.settings_file import settings_text, space_text, value_text
+from edgecond.runs.trials import (
+    best,
+    decoded,
+    DEFAULT,
+    distributions,
+    encoded,
+    import_optuna,
+    Outcome,
+    outcomes,
+    storage,
+)
 from edgecond.runs.user_data import Dataset, Loaded
 
 if TYPE_CHECKING:
     import optuna
 
-STUDY, RECIPE = "study.db", "recipe.toml"
+RECIPE = "recipe.toml"
 VALIDATION = 0.2
 """Share of the training set to validate on, unless another is asked for."""
 STEPS, WARMUP, STARTUP = 100, 20, 5
 """Metrics are compared at the same hundredth of the training; none is stopped in the first fifth, or before five trials
 have ended."""
-DEFAULT = "default"
 
 
 class Pruned(EdgecondError):
@@ -181,7 +190,7 @@ class Study:
             if not study.user_attrs:
                 study.set_user_attr("about", about)
                 defaults = self.problem.recipe.dotted()
-                study.enqueue_trial(_encoded(self.problem.space, defaults), user_attrs={DEFAULT: True})
+                study.enqueue_trial(encoded(self.problem.space, defaults), user_attrs={DEFAULT: True})
             elif differs := [name for name in about if study.user_attrs["about"].get(name) != about[name]]:
                 raise CheckpointError(
                     f"{self.directory} must hold a study of the same data, settings and space: it differs in "
@@ -205,7 +214,7 @@ class Study:
             if sum(trial.state != optuna.trial.TrialState.WAITING for trial in trials) >= count:
                 return None
             self._optuna.sampler = optuna.samplers.TPESampler(seed=self.seed + len(trials))
-            trial = self._optuna.ask(_distributions(self.problem.space))
+            trial = self._optuna.ask(distributions(self.problem.space))
             return self._lock(trial.number, trial._trial_id)
 
     def _lock(self, number: int, trial_id: int) -> Claim | None:
@@ -238,27 +247,6 @@ class Study:
         about = f"# trial {found.number} of {len(self.outcomes())}: {metric} on the validation set"
         write_atomic(path, f"{about}\n{settings_text(found.settings)}".encode())
         return path
-
-
-@dataclass(frozen=True, eq=False)
-class Outcome:
-    """A trial that has ended.
-
-    Attributes:
-        number: Its number, from 0.
-        settings: The settings that it tried, by their dotted names.
-        value: Its metric on the validation set; none if it was not trained to its end.
-        curve: Metrics by hundredths of the training.
-        reason: Why it failed.
-        is_default: Whether it is the default recipe.
-    """
-
-    number: int
-    settings: dict[str, Any]
-    value: float | None
-    curve: dict[int, float]
-    reason: str = ""
-    is_default: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -299,7 +287,7 @@ class Claim:
     @property
     def settings(self) -> dict[str, Any]:
         """The settings that it tries, by their dotted names."""
-        return _decoded(self.study.problem.space, self.trial.params, exact=DEFAULT in self.trial.user_attrs)
+        return decoded(self.study.problem.space, self.trial.params, exact=DEFAULT in self.trial.user_attrs)
 
     def _values(self, options: Mapping[str, Any]) -> Iterator[float]:
         """Yield the metric of each fold."""
@@ -337,85 +325,3 @@ class Claim:
             self.trial.report(value, step)
         if DEFAULT not in self.trial.user_attrs and step < STEPS and self.trial.should_prune():
             raise Pruned(f"trial {self.number} is worse than most others after {step} % of its training.")
-
-
-# Studies in files
-
-
-def import_optuna() -> Any:
-    """Return Optuna, which prints nothing but errors."""
-    try:
-        import optuna
-    except ImportError:
-        raise RecipeError(
-            "a search needs Optuna, which is not installed. Run `pip install 'edgecond[tune]'`."
-        ) from None
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
-    return optuna
-
-
-def storage(directory: Path) -> Any:
-    """Return the storage of a study, a SQLite file; processes wait for each other."""
-    optuna = import_optuna()
-    waiting = {"connect_args": {"timeout": 120}}
-    return optuna.storages.RDBStorage(f"sqlite:///{directory / STUDY}", engine_kwargs=waiting)
-
-
-def outcomes(study: optuna.Study, space: Space) -> list[Outcome]:
-    """Return the trials of a study that have ended, in their order."""
-    return [
-        Outcome(
-            trial.number,
-            _decoded(space, trial.params, exact=DEFAULT in trial.user_attrs),
-            trial.value if trial.state.name == "COMPLETE" else None,  # of others, Optuna has the last metric
-            dict(sorted(trial.intermediate_values.items())),
-            trial.user_attrs.get("reason", ""),
-            DEFAULT in trial.user_attrs,
-        )
-        for trial in study.get_trials(deepcopy=False)
-        if trial.state.is_finished()
-    ]
-
-
-def best(ended: Sequence[Outcome], task: type[Task]) -> Outcome:
-    """Return the best of some trials; of equals, the first."""
-    sign = 1 if task.lower_is_better else -1
-    measured = [(sign * outcome.value, outcome.number) for outcome in ended if outcome.value is not None]
-    if not measured:
-        raise RecipeError("a study must have a trial that was trained to its end: there is none yet.")
-    number = min(measured)[1]
-    return next(outcome for outcome in ended if outcome.number == number)
-
-
-def _distributions(space: Space) -> dict[str, Any]:
-    """Return what Optuna samples from; values to choose from are texts, as it stores no lists."""
-    of = import_optuna().distributions
-    found: dict[str, Any] = {}
-    for name, what in space.items():
-        if not isinstance(what, Range):
-            found[name] = of.CategoricalDistribution([value_text(value) for value in what])
-        elif isinstance(what.low, int) and isinstance(what.high, int):
-            found[name] = of.IntDistribution(what.low, what.high, log=what.log)
-        else:
-            found[name] = of.FloatDistribution(what.low, what.high, log=what.log)
-    return found
-
-
-def _encoded(space: Space, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings as Optuna keeps them."""
-    return {
-        name: settings[name] if isinstance(what, Range) else value_text(settings[name]) for name, what in space.items()
-    }
-
-
-def _decoded(space: Space, params: Mapping[str, Any], *, exact: bool) -> dict[str, Any]:
-    """Return the settings that Optuna keeps; numbers that it drew have four digits."""
-
-    def number(value: float) -> float:
-        return value if exact or isinstance(value, int) else float(f"{value:.4g}")
-
-    return {
-        name: number(params[name]) if isinstance(what, Range) else json.loads(params[name])
-        for name, what in space.items()
-        if name in params
-    }

@@ -26,6 +26,7 @@ from edgecond.errors import DataError, RecipeError
 from edgecond.files import digest, sha256
 from edgecond.nn import tasks
 from edgecond.nn.tasks import Task
+from edgecond.runs.finetuning import Start
 from edgecond.runs.recipe import find, Recipe, with_epochs, with_settings
 
 CALIBRATION = 0.1
@@ -103,6 +104,11 @@ class Loaded:
     def fingerprints(self) -> Sequence[Any] | None:
         """What near-duplicates are found by, if they are looked for."""
         return self.kind.fingerprints(self.data.examples)
+
+    def starting_from(self, start: Start) -> Loaded:
+        """Return the data with the vocabulary of a model to start from, extended by theirs."""
+        start.check_kind(self.kind)
+        return replace(self, data=replace(self.data, examples=start.extended(self.data.examples)))
 
     def split(self, split: Split, *, epochs: int | None = None, settings: Mapping[str, Any] | None = None) -> Dataset:
         """Split the data and derive a recipe; see `read`."""

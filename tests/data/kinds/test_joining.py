@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from edgecond.data.kinds.joining import joined_graphs, renumbered
+from edgecond.data.formats import tu
+from edgecond.data.kinds.joining import extended, joined_graphs, renumbered
 from edgecond.errors import DataError
+from tests.data.datasets import tiny
 from tests.model_readers import GRAPHS
 from tests.sentences import mentions
 
@@ -42,3 +47,30 @@ def test_graphs_of_two_files_are_those_of_one_after_those_of_the_other():
             np.testing.assert_array_equal(getattr(joined[number], name), array)
     assert len(joined) == 4
     assert joined.digest != GRAPHS.digest
+
+
+def test_a_vocabulary_is_extended_and_no_vertex_changes_its_label(tmp_path: Path):
+    """The value of each label stays what it was; known labels keep their order among new ones."""
+    graphs = tu.read(tiny.write(tmp_path))
+    values = graphs.vertex_values[graphs.vertex_labels]
+    known = replace(graphs, vertex_values=np.append(graphs.vertex_values[1:], [1000, 2000]), digest="other")
+
+    more = extended(graphs, known)
+
+    assert np.array_equal(more.vertex_values[more.vertex_labels], values)
+    assert np.array_equal(more.vertex_values, np.append(graphs.vertex_values, [1000, 2000]))
+    assert more.digest != graphs.digest
+
+
+def test_graphs_with_all_known_labels_are_the_same_object(tmp_path: Path):
+    graphs = tu.read(tiny.write(tmp_path))
+
+    assert extended(graphs, graphs) is graphs
+
+
+def test_graphs_without_labels_do_not_fit_a_model_with_labels(tmp_path: Path):
+    graphs = tu.read(tiny.write(tmp_path))
+    known = replace(graphs, edge_values=graphs.edge_values[:0])
+
+    with mentions("must have no edge labels, like the data of the model: it has some", kind=DataError):
+        extended(graphs, known)

@@ -20,6 +20,7 @@ from edgecond.data.kinds.base import (
 )
 from edgecond.data.kinds.clouds import Clouds
 from edgecond.data.kinds.graphs import GeneralGraphs
+from edgecond.data.kinds.inputs import Inputs
 from edgecond.data.kinds.meshes import Meshes
 from edgecond.data.kinds.molecules import Molecules
 from edgecond.data.kinds.searching import Range, Space
@@ -31,6 +32,7 @@ __all__ = [
     "KINDS",
     "METHODS",
     "Batch",
+    "Inputs",
     "Kind",
     "LabelledExamples",
     "Learned",

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from edgecond.data.kinds.elements import Elements
+from edgecond.data.kinds.inputs import Inputs
 from edgecond.data.kinds.pictures import Description, FilterLabels, LevelsPicture
 from edgecond.data.kinds.reading import ReadOptions, UserData
 from edgecond.data.kinds.searching import Space, training_space
@@ -267,7 +268,13 @@ class Kind(ABC):
 
     @abstractmethod
     def prepare(
-        self, settings: SampleSettings, examples: Any, *, progress: Progress = no_progress, transient: bool = False
+        self,
+        settings: SampleSettings,
+        examples: Any,
+        *,
+        progress: Progress = no_progress,
+        transient: bool = False,
+        start: Any = None,
     ) -> Preparation:
         """Return what makes samples, for a training set.
 
@@ -276,7 +283,16 @@ class Kind(ABC):
             examples: The training set.
             progress: Called while pyramids are computed ahead.
             transient: Whether nothing is to be kept of the examples.
+            start: The preparation of a model to start from, whose units are kept.
         """
+
+    @abstractmethod
+    def inputs(self, learned: Learned, widths: Sequence[int]) -> Inputs:
+        """Return the names of what enters the network of a model, whose edge labels have these widths."""
+
+    def extended(self, examples: Any, learned: Learned) -> Any:
+        """Return examples whose vocabulary of labels is that of a model to start from, extended by theirs."""
+        return examples
 
     @abstractmethod
     def restore(

@@ -19,6 +19,7 @@ from edgecond.data.examples import Examples, PointExamples
 from edgecond.data.formats import ENDINGS, Points, read_points
 from edgecond.data.kinds.base import Batch, Kind, Learned, NONE, Parts, ReadOptions, Report, Rows, Total, UserData
 from edgecond.data.kinds.elements import PointElements
+from edgecond.data.kinds.inputs import Inputs, numbered
 from edgecond.data.kinds.leakage import cloud_key
 from edgecond.data.kinds.networks import adapted
 from edgecond.data.kinds.pictures import Description, FilterLabels, LevelsPicture, OffsetLabels
@@ -145,9 +146,25 @@ class Clouds(Kind):
     # Samples
 
     def prepare(
-        self, settings: SampleSettings, examples: Any, *, progress: Progress = no_progress, transient: bool = False
+        self,
+        settings: SampleSettings,
+        examples: Any,
+        *,
+        progress: Progress = no_progress,
+        transient: bool = False,
+        start: Any = None,
     ) -> CloudPreparation:
         return CloudPreparation.fit(settings, examples, meshes=self.from_meshes)
+
+    def inputs(self, learned: Learned, widths: Sequence[int]) -> Inputs:
+        offsets = learned.preparation.tensors  # of one-hot labels, which have an element for each
+        levels = [
+            [f"offset {offset}" for offset in offsets[f"offsets.{level}"].tolist()]
+            if offsets
+            else numbered([], width, learned.settings.labels)
+            for level, width in enumerate(widths)
+        ]
+        return Inputs(numbered(list(learned.settings.options.get("columns", ())), learned.d0, "signal"), levels)
 
     def restore(
         self, settings: SampleSettings, tensors: Mapping[str, Tensor], d0: int, encoding: Mapping[str, Any]

@@ -29,7 +29,8 @@ from edgecond.data.kinds.base import (
     UserData,
 )
 from edgecond.data.kinds.elements import NamedElements
-from edgecond.data.kinds.joining import joined_batches, joined_graphs, renumbered
+from edgecond.data.kinds.inputs import Inputs, numbered
+from edgecond.data.kinds.joining import extended, joined_batches, joined_graphs, renumbered
 from edgecond.data.kinds.leakage import weisfeiler_lehman
 from edgecond.data.kinds.networks import adapted
 from edgecond.data.kinds.pictures import CommonLabels, Description, FilterLabels, GraphPicture, LevelsPicture
@@ -161,9 +162,33 @@ class GeneralGraphs(Kind):
     # Samples
 
     def prepare(
-        self, settings: SampleSettings, examples: Any, *, progress: Progress = no_progress, transient: bool = False
+        self,
+        settings: SampleSettings,
+        examples: Any,
+        *,
+        progress: Progress = no_progress,
+        transient: bool = False,
+        start: Any = None,
     ) -> GraphPreparation:
-        return GraphPreparation.fit(settings, examples, progress=progress, transient=transient)
+        return GraphPreparation.fit(settings, examples, progress=progress, transient=transient, start=start)
+
+    def inputs(self, learned: Learned, widths: Sequence[int]) -> Inputs:
+        assert isinstance(learned.preparation, GraphPreparation)
+        known = learned.preparation.empty()
+        vertices = [f"vertex label {value}" for value in known.vertex_values.tolist()] or ["vertices"]
+        edges = [f"edge label {value}" for value in known.edge_values.tolist()] or ["edges"]
+        degrees = ["degree of source", "degree of target"] if "+" in learned.settings.labels else []
+        finest = numbered([*edges, "self-connection"], widths[0] - len(degrees), "edge attribute")
+        levels = [[*finest, *degrees], *([["weight", *degrees]] * (len(widths) - 1))]
+        if learned.settings.labels == "uniform":
+            levels = [["all edges"]] * len(widths)
+        return Inputs(numbered(vertices, learned.d0, "vertex attribute"), levels, learned.preparation.encoder.names)
+
+    def extended(self, examples: GraphExamples, learned: Learned) -> GraphExamples:
+        assert isinstance(learned.preparation, GraphPreparation)
+        if not learned.preparation.has_vocabulary:  # as in the first model files
+            return examples
+        return replace(examples, graphs=extended(examples.graphs, learned.preparation.empty()))
 
     def restore(
         self, settings: SampleSettings, tensors: Mapping[str, Tensor], d0: int, encoding: Mapping[str, Any]

@@ -15,7 +15,7 @@ from edgecond.data.features import Features
 from edgecond.data.formats import batch
 from edgecond.data.graphs import Graphs
 from edgecond.errors import DataError
-from edgecond.files import digest
+from edgecond.files import digest, sha256
 
 _POINTERS, _OWN = ("vertex_pointer", "edge_pointer"), ("name", "classes", "vertex_values", "edge_values", "digest")
 
@@ -36,6 +36,29 @@ def joined_graphs(first: Graphs, *others: Graphs) -> Graphs:
                 raise DataError(f"{others[0].name} must have the attributes of the training data: it has fewer.")
             changes[name] = np.concatenate([array[:, : width[0]] if width else array for array in arrays])
     return replace(first, **changes)
+
+
+def extended(graphs: Graphs, known: Graphs) -> Graphs:
+    """Return graphs whose labels are numbered as those of others, followed or interleaved by labels that are new.
+
+    Args:
+        graphs: The graphs.
+        known: Graphs with the vocabulary of a model; none of its labels is lost.
+    """
+    changes: dict[str, Any] = {}
+    for part in ("vertex", "edge"):
+        values, before = getattr(graphs, f"{part}_values"), getattr(known, f"{part}_values")
+        if bool(len(values)) != bool(len(before)):
+            no, actual = ("", "none") if len(before) else ("no ", "some")
+            raise DataError(f"{graphs.name} must have {no}{part} labels, like the data of the model: it has {actual}.")
+        union = np.union1d(before, values)
+        if len(union) > len(values):
+            labels = np.searchsorted(union, values)[getattr(graphs, f"{part}_labels")]
+            changes |= {f"{part}_values": union, f"{part}_labels": labels}
+    if changes:  # pyramids, which hold the numbers of labels, are computed again
+        texts = {name: sha256(values.astype("<i8").tobytes()) for name, values in changes.items() if "values" in name}
+        changes["digest"] = digest({"graphs": graphs.digest, **texts})
+    return replace(graphs, **changes) if changes else graphs
 
 
 def joined_batches(paths: Sequence[Path], vertices: str | None) -> tuple[batch.Batched, list[int]]:

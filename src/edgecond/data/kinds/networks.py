@@ -23,5 +23,10 @@ def adapted(network: str, outputs: int, *, unit: float = 1.0, per_vertex: bool =
                 return "V"
         return str(layer)
 
-    *layers, _ = Architecture(network)
-    return Architecture("-".join([*map(written, layers), f"FC({outputs})"]))
+    *layers, last = Architecture(network)
+    return with_outputs(Architecture("-".join([*map(written, layers), str(last)])), outputs)
+
+
+def with_outputs(network: Architecture, outputs: int) -> Architecture:
+    """Return a network that ends with an FC with another number of outputs."""
+    return Architecture("-".join([*map(str, network[:-1]), f"FC({outputs})"]))

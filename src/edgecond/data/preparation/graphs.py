@@ -52,12 +52,19 @@ class GraphPreparation:
 
     @staticmethod
     def fit(
-        settings: SampleSettings, examples: GraphExamples, *, progress: Progress = no_progress, transient: bool = False
+        settings: SampleSettings,
+        examples: GraphExamples,
+        *,
+        progress: Progress = no_progress,
+        transient: bool = False,
+        start: GraphPreparation | None = None,
     ) -> GraphPreparation:
-        """Return the preparation for a training set."""
+        """Return the preparation for a training set; attributes and columns that `start` has keep its units."""
         vocabulary = {name: torch.from_numpy(getattr(examples.graphs, name).astype(np.int64)) for name in VALUES}
-        units = _units(examples) if settings.standardised else {}
-        encoder = Encoder() if examples.features is None else Encoder.fit(examples.features, examples.numbers)
+        units = _units(examples, {} if start is None else start.tensors) if settings.standardised else {}
+        encoder = Encoder()
+        if examples.features is not None:
+            encoder = Encoder.fit(examples.features, examples.numbers, None if start is None else start.encoder)
         return GraphPreparation(settings, progress, vocabulary | units, transient, encoder)
 
     @staticmethod
@@ -84,7 +91,7 @@ class GraphPreparation:
 
     @property
     def feature_names(self) -> tuple[str, ...]:
-        return self.encoder.names
+        return self.encoder.named_columns
 
     @property
     def about(self) -> Mapping[str, Any]:
@@ -109,9 +116,14 @@ class GraphPreparation:
         features = self.encoder.encode(examples.features)
         return GraphSource(self._of(examples.graphs), examples, copies, settings.labels, settings.attributes, features)
 
+    @property
+    def has_vocabulary(self) -> bool:
+        """Whether the vocabulary of labels is known; the first model files do not hold it."""
+        return all(name in self.tensors for name in VALUES)
+
     def empty(self) -> Graphs:
         """Return no graphs, with the vocabulary of labels and the attributes of the training set."""
-        if any(name not in self.tensors for name in VALUES):
+        if not self.has_vocabulary:
             raise DataError(
                 f"{self.settings.name} must hold the vocabulary of vertex and edge labels: its file was written by an "
                 "older edgecond, without one. Train it again."
@@ -175,8 +187,13 @@ def _check_tensors(tensors: Mapping[str, Tensor]) -> None:
             raise ValueError(f"{name} must have a mean and a scale above zero for each column.")
 
 
-def _units(examples: GraphExamples) -> dict[str, Tensor]:
-    """Return mean and standard deviation of the attributes over the vertices and the edges of some graphs."""
+def _units(examples: GraphExamples, known: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Return mean and standard deviation of the attributes over the vertices and the edges of some graphs.
+
+    Args:
+        examples: The graphs.
+        known: Units of a model to start from, which the first attributes keep.
+    """
     units: dict[str, Tensor] = {}
     graphs = examples.graphs.take(examples.numbers)
     for name in ATTRIBUTES:
@@ -184,6 +201,9 @@ def _units(examples: GraphExamples) -> dict[str, Tensor]:
         if len(rows) and rows.shape[1]:
             scale = rows.std(0, correction=0)
             units |= {f"{name}.mean": rows.mean(0), f"{name}.scale": torch.where(scale > 0, scale, 1.0)}
+            for what in (f"{name}.mean", f"{name}.scale"):
+                kept = known.get(what, rows.new_empty(0))[: rows.shape[1]]
+                units[what] = torch.cat([kept, units[what][len(kept) :]])
     return units
 
 

@@ -106,6 +106,15 @@ class Task(ABC):
             class_weights: Weight of each class instead, where a task weights classes.
         """
 
+    def continued(self, start: Self, places: Sequence[int | None]) -> Self:
+        """Return the task with what the outputs of a network to start from mean, where they are kept.
+
+        Args:
+            start: The task of that network.
+            places: Where each output is among those of that network; none if it is new.
+        """
+        return self
+
     @classmethod
     def settings(cls, ys: NDArray[Any]) -> dict[str, Any]:
         """Return the settings of a recipe that fit the targets, by their dotted names."""

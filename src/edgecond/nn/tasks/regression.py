@@ -56,6 +56,14 @@ class Regression(Task):
         scale = torch.where((scale > 0) & scale.isfinite(), scale, 1.0)
         return cls(tuple(mean.nan_to_num().tolist()), tuple(scale.tolist()))
 
+    def continued(self, start: Self, places: Sequence[int | None]) -> Self:
+        """Return the task with the units of the targets that are kept, which the weights of the last FC are in."""
+
+        def kept(old: Sequence[float], new: Sequence[float]) -> tuple[float, ...]:
+            return tuple(value if place is None else old[place] for value, place in zip(new, places, strict=True))
+
+        return replace(self, mean=kept(start.mean, self.mean), scale=kept(start.scale, self.scale))
+
     @classmethod
     def settings(cls, ys: NDArray[Any]) -> dict[str, Any]:
         return {"train.label_smoothing": 0.0}

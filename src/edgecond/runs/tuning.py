@@ -128,12 +128,9 @@ def _folds(dataset: Dataset, split: Split, count: int | None) -> list[tuple[Labe
     strata = loaded.task.strata(every.ys.numpy())
     left, folds = dataset.parts.train, []
     for number in range(count):
-        among = left
-        held = (
-            among
-            if number == count - 1
-            else loaded.kind.hold_out(loaded.data, split, strata, among, 1 / (count - number))
-        )
+        held = left
+        if number < count - 1:
+            held = loaded.kind.hold_out(loaded.data, split, strata, left, 1 / (count - number))
         left = np.setdiff1d(left, held)
         rest = np.setdiff1d(dataset.parts.train, held)
         if not len(held) or not len(rest):

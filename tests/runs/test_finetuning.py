@@ -11,7 +11,7 @@ import torch
 from edgecond.data.kinds import ReadOptions, Split
 from edgecond.errors import CheckpointError, RecipeError
 from edgecond.runs import ensemble, user_data
-from edgecond.runs.finetuning import Start
+from edgecond.runs.finetuning import inputs_of, Start
 from edgecond.runs.model import Model
 from edgecond.runs.run import Interrupted, Trained
 from tests.sentences import mentions
@@ -64,7 +64,7 @@ def known(tmp_path: Path) -> Model:
 def columns(model: Model, name: str) -> torch.Tensor:
     """The weights of a column of the signal in the first convolution."""
     weight = model.network.layers[0].conv.filters[-1].weight.detach()
-    return weight.view(4, model.widths[0], -1)[:, list(model.inputs.signal).index(name)]
+    return weight.view(4, model.widths[0], -1)[:, list(inputs_of(model).signal).index(name)]
 
 
 def test_known_labels_keep_their_weights_and_new_ones_are_added(tmp_path: Path, known: Model):
@@ -77,8 +77,8 @@ def test_known_labels_keep_their_weights_and_new_ones_are_added(tmp_path: Path, 
 
     start.begin(model)
 
-    assert list(model.inputs.signal) == ["vertex label 5", "vertex label 6", "vertex label 7", "vertex attribute 0"]
-    assert list(model.inputs.labels[0])[:4] == ["edge label 1", "edge label 3", "edge label 4", "self-connection"]
+    assert list(inputs_of(model).signal) == ["vertex label 5", "vertex label 6", "vertex label 7", "vertex attribute 0"]
+    assert list(inputs_of(model).labels[0])[:4] == ["edge label 1", "edge label 3", "edge label 4", "self-connection"]
     assert torch.equal(columns(model, "vertex label 7"), columns(known, "vertex label 7"))
     assert torch.equal(columns(model, "vertex label 5"), columns(known, "vertex label 5"))
     assert torch.equal(columns(model, "vertex attribute 0"), columns(known, "vertex attribute 0"))
@@ -200,6 +200,6 @@ def test_the_units_of_a_target_are_kept_with_its_weights(tmp_path: Path):
 
     assert same.task.mean == first.task.mean
     assert other.task.mean[0] < first.task.mean[0] / 5
-    assert same.inputs.features == first.inputs.features
+    assert inputs_of(same).features == inputs_of(first).features
     known = {column.name: column for column in first.preparation.encoder.descriptors}
     assert all(known[column.name] == column for column in other.preparation.encoder.descriptors if column.name in known)

@@ -7,15 +7,17 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from edgecond.data.kinds import Kind
+from edgecond.data.kinds import Inputs, Kind
 from edgecond.data.kinds.networks import with_outputs
 from edgecond.errors import listed, RecipeError
+from edgecond.files import digest, sha256
 from edgecond.nn.transfer import Columns, places, transfer
 from edgecond.notation import C, FC, Parametric
 from edgecond.runs.model import kind_for, Model
 from edgecond.runs.recipe import Recipe
+from edgecond.runs.weights import named
 
-OWN = ("name", "dataset", "options", "folds", "task", "balanced", "ensemble", "calibration")
+OWN = ("name", "dataset", "options", "folds", "task", "balanced", "class_weights", "ensemble", "calibration")
 """Settings that a training has of its data, and not of the model that it starts from; its schedule, too."""
 SHOWN = 5  # names in a sentence
 
@@ -37,7 +39,7 @@ class Start:
     @cached_property
     def about(self) -> dict[str, Any]:
         """What identifies the start: a run is resumed from the same one only."""
-        return {"start": self.model.digest, "freeze": self.freeze}
+        return {"start": _digest(self.model), "freeze": self.freeze}
 
     def settings(self, outputs: int) -> dict[str, Any]:
         """Return the settings of samples and network that a training takes over, by their dotted names.
@@ -90,7 +92,7 @@ class Start:
             member: Number of the network of an ensemble; those of the start are used in turn.
         """
         before, same_task = self.model, self.model.task.name == model.task.name
-        new, old = model.inputs, before.inputs
+        new, old = inputs_of(model), inputs_of(before)
         columns = Columns(
             places(new.signal, old.signal),
             [places(*each) for each in zip(new.labels, old.labels, strict=True)],
@@ -115,7 +117,7 @@ class Start:
         """Return what was taken over, and what is new."""
         network = model.recipe.network
         convolutions, fully = (sum(isinstance(layer, each) for layer in network) for each in (C, FC))
-        old, new = self.model.inputs, model.inputs
+        old, new = inputs_of(self.model), inputs_of(model)
         sentences = [f"start: {self.model.recipe.name}, {_counted(convolutions, 'convolution')} and {fully} FC"]
         parts = {
             "signal": (new.signal, old.signal),
@@ -136,6 +138,17 @@ class Start:
             frozen = [str(layer) for layer in network if isinstance(layer, Parametric)][: self.freeze]
             sentences.append(f"frozen: {', '.join(frozen)}, with their batch normalisation")
         return sentences
+
+
+def inputs_of(model: Model) -> Inputs:
+    """Return the names of what enters the network of a model."""
+    return model.kind.inputs(model.learned, model.widths[1])
+
+
+def _digest(model: Model) -> str:
+    """Return the digest of the weights of a model, and of what makes its samples."""
+    tensors = {**named(model.networks), **model.preparation.tensors}
+    return digest({name: sha256(tensor.detach().cpu().numpy().tobytes()) for name, tensor in tensors.items()})
 
 
 def _counted(count: int, noun: str) -> str:

@@ -15,11 +15,10 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, PositiveInt
 from torch import Tensor
 
-from edgecond.data.kinds import check_rows, Inputs, Kind, kind_of, LabelledExamples, Learned, listed
+from edgecond.data.kinds import check_rows, Kind, kind_of, LabelledExamples, Learned, listed
 from edgecond.data.preparation import no_progress, Preparation, Progress, SampleSettings
 from edgecond.data.samples import Batches, Weighted
 from edgecond.errors import CheckpointError, DataError, did_you_mean, RecipeError
-from edgecond.files import digest, sha256
 from edgecond.graph import Sample
 from edgecond.nn import evaluation, tasks
 from edgecond.nn.applicability import Applicability, embed
@@ -148,17 +147,6 @@ class Model:
         if start is not None and start.task.name == task.name:
             fitted = fitted.continued(start.task, places(classes, start.classes))
         return Model(recipe, classes, widths, kind, preparation, network, fitted, about)
-
-    @property
-    def digest(self) -> str:
-        """Digest of its weights and of what makes its samples."""
-        tensors = {**weights.named(self.networks), **self.preparation.tensors}
-        return digest({name: sha256(tensor.detach().cpu().numpy().tobytes()) for name, tensor in tensors.items()})
-
-    @property
-    def inputs(self) -> Inputs:
-        """Names of what enters its network."""
-        return self.kind.inputs(self.learned, self.widths[1])
 
     @property
     def learned(self) -> Learned:

@@ -9,13 +9,14 @@ import pytest
 
 from edgecond.data.kinds.inputs import numbered
 from edgecond.runs import user_data
+from edgecond.runs.finetuning import inputs_of
 from edgecond.runs.model import Model
 
 
 def inputs(path: Path, **settings):
     dataset = user_data.read(path, folds=2, settings=settings)
     model = Model.new(dataset.recipe, dataset.train, 0, transient=True)
-    return model, model.inputs
+    return model, inputs_of(model)
 
 
 def test_columns_without_a_name_are_numbered():

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Self
 
+import numpy as np
 import torch
+from jaxtyping import Float
 from torch import Tensor
 
 from edgecond.data.augment import augment, orientation
@@ -29,10 +31,12 @@ class CloudPreparation:
     Attributes:
         settings: How samples are made.
         builder: Makes a sample of some clouds.
+        origins: Where the grids of each view begin, if the clouds are parts of a larger one; see `cloud_pyramid`.
     """
 
     settings: SampleSettings
     builder: Builder
+    origins: Sequence[Float[np.ndarray, " 3"]] | None = None
 
     @staticmethod
     def fit(settings: SampleSettings, examples: Examples | PointExamples, *, meshes: bool = False) -> CloudPreparation:
@@ -63,8 +67,15 @@ class CloudPreparation:
         assert settings.radius is not None
         network = settings.network
         levels = levels_of(network, settings.resolution, settings.radius, radius_scale=settings.radius_scale)
-        heads = {"strided": network.strided, "per_vertex": network.per_vertex}
-        return CloudPreparation(settings, Builder(levels, settings.labels, known=offsets, meshes=meshes, **heads))
+        builder = Builder(
+            levels,
+            settings.labels,
+            strided=network.strided,
+            per_vertex=network.per_vertex,
+            known=offsets,
+            meshes=meshes,
+        )
+        return CloudPreparation(settings, builder)
 
     @property
     def tensors(self) -> Mapping[str, Tensor]:
@@ -91,7 +102,8 @@ class CloudPreparation:
         return CloudSource(examples, self.builder, partial(augment, **change) if change else None, seed)
 
     def view(self, examples: Examples | PointExamples, number: int, views: int) -> Source:
-        return CloudSource(examples, self.builder, partial(_rotated, turn=number, turns=views))
+        builder = self.builder if self.origins is None else replace(self.builder, origin=self.origins[number])
+        return CloudSource(examples, builder, partial(_rotated, turn=number, turns=views))
 
     def turned(self, cloud: Cloud, number: int, views: int) -> Cloud:
         """Return a cloud as it is in one of several views."""

@@ -66,7 +66,12 @@ class Levels:
 
 
 def cloud_pyramid(
-    clouds: Sequence[Cloud], resolutions: Resolutions, *, strided: bool = False, cap: int | None = 100
+    clouds: Sequence[Cloud],
+    resolutions: Resolutions,
+    *,
+    strided: bool = False,
+    cap: int | None = 100,
+    origin: Float[np.ndarray, " 3"] | None = None,
 ) -> Levels:
     r"""Build the pyramids of downsampled clouds and their neighbourhoods for a whole batch at once.
 
@@ -78,11 +83,12 @@ def cloud_pyramid(
         resolutions: Grid resolution $r^{(h)}$ (None: keep all points) and radius $\rho^{(h)}$ of each level.
         strided: Connect all points of a cloud in the last level to a single target, their centroid (Section 4.4).
         cap: Largest number of neighbours per point, of which the nearest are kept; 100 in the authors' code.
+        origin: Where the grids begin, if the clouds are parts of a larger one; see `positive_octant`.
     """
     if not resolutions:
         raise ValueError("a pyramid needs at least one level: got no resolutions.")
     positions, sizes = batch_of(clouds)
-    voxels = first = voxel_grid(positive_octant(positions, sizes), sizes, resolutions[0][0])
+    voxels = first = voxel_grid(positive_octant(positions, sizes, origin), sizes, resolutions[0][0])
     levels, pool_maps = [], []
     for h, (resolution, radius) in enumerate(resolutions):
         if h:

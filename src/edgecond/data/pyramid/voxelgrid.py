@@ -23,8 +23,15 @@ class Voxels(NamedTuple):
     sizes: Int[Array, " b"]
 
 
-def positive_octant(positions: Float[Array, "n 3"], sizes: Int[Array, " b"]) -> Float[Array, "n 3"]:
-    """Move each cloud such that its smallest coordinates are zero, where its grid begins, as in the authors' code."""
+def positive_octant(
+    positions: Float[Array, "n 3"], sizes: Int[Array, " b"], origin: Float[Array, " 3"] | None = None
+) -> Float[Array, "n 3"]:
+    """Move each cloud such that its smallest coordinates are zero, where its grid begins, as in the authors' code.
+
+    If clouds are parts of a larger one, `origin` has the smallest coordinates of that one, and its grid is theirs.
+    """
+    if origin is not None:
+        return single(positions - origin)
     starts = np.cumsum(sizes) - sizes
     return single(positions - np.repeat(np.minimum.reduceat(positions, starts), sizes, axis=0))
 

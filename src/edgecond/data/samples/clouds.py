@@ -38,6 +38,7 @@ class Builder:
         cap: Largest number of neighbours per point; see `cloud_pyramid`.
         known: Offsets of each level for one-hot labels; see `label_offsets`.
         meshes: Build graphs along the edges of meshes; see `mesh_pyramid`.
+        origin: Where the grids of clouds begin; see `cloud_pyramid`.
     """
 
     resolutions: Resolutions
@@ -47,6 +48,7 @@ class Builder:
     cap: int | None = 100
     known: Sequence[Float[Tensor, "u 3"]] | None = None
     meshes: bool = False
+    origin: Float[np.ndarray, " 3"] | None = None
     _cache: dict[int, tuple[Tensor, Levels, Pyramid]] = field(default_factory=dict, init=False, repr=False)
 
     def __call__(self, clouds: Sequence[Cloud], ys: Truth) -> Sample:
@@ -68,7 +70,7 @@ class Builder:
         """Build the pyramid of clouds, without edge labels."""
         if self.meshes:
             return mesh_pyramid(clouds, self.resolutions, strided=self.strided)
-        return cloud_pyramid(clouds, self.resolutions, strided=self.strided, cap=self.cap)
+        return cloud_pyramid(clouds, self.resolutions, strided=self.strided, cap=self.cap, origin=self.origin)
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_cache": {}}  # too large to send to a worker

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import struct
-import sys
 from pathlib import Path
 
 import laspy
@@ -87,37 +86,6 @@ def test_a_false_header_is_reported(data: bytes, reason: str):
         read(data)
 
 
-def test_false_tables_of_chunks_are_reported():
-    """lazrs would allocate memory for as many chunks as the table announces."""
-    data = las(compressed=True)
-    (start,) = struct.unpack_from("<I", data, 96)
-    (table,) = struct.unpack_from("<q", data, start)
-
-    with mentions("its 4294967295 chunks of compressed points must fit"):
-        read(changed(data, table + 4, "<I", 2**32 - 1))
-    with mentions("must have a table of chunks"):
-        read(changed(data, start, "<q", 2**40))
-
-
-def test_compressed_points_cut_short_are_reported(real):
-    """The table of chunks moved to the middle, and the file cut behind it: half of the points are gone."""
-    data = real("pointcloud-io/simple.laz").read_bytes()
-    (start,) = struct.unpack_from("<I", data, 96)
-    (table,) = struct.unpack_from("<q", data, start)
-    middle = (start + table) // 2
-
-    with pytest.raises(ValueError, match=r"^its compressed points are damaged \(.+\)$"):
-        read(changed(data, start, "<q", middle)[:middle] + data[table:])
-
-
-def test_without_lazrs_the_extra_to_install_is_named(monkeypatch: pytest.MonkeyPatch):
-    data = las(compressed=True)
-    monkeypatch.setitem(sys.modules, "lazrs", None)
-
-    with mentions("need lazrs ... pip install 'edgecond[clouds]'"):
-        read(data)
-
-
 @pytest.mark.parametrize(("form", "version"), [(0, "1.2"), (3, "1.2"), (6, "1.4"), (8, "1.4")])
 @pytest.mark.parametrize("compressed", [False, True])
 def test_classes_of_points_are_read_only_on_request(tmp_path: Path, form: int, version: str, compressed: bool):
@@ -130,15 +98,6 @@ def test_classes_of_points_are_read_only_on_request(tmp_path: Path, form: int, v
     assert asked.y.tolist() == [2, -1, 6, 2]
     assert unasked.y is None
     assert "classification" not in asked.names + unasked.names
-
-
-def test_layers_that_claim_more_than_their_chunk_are_reported():
-    """lazrs would allocate 4 GiB; the sizes of the layers follow eight bytes, an uncompressed point and a count."""
-    data = las(form=7, version="1.4", compressed=True, colours=COLOURS)
-    (start,), (size,) = struct.unpack_from("<I", data, 96), struct.unpack_from("<H", data, 105)
-
-    with pytest.raises(ValueError, match=r"^its compressed points are damaged \(.*layers of 4,294,967,"):
-        read(changed(data, start + 8 + size + 4, "<I", 2**32 - 1))
 
 
 @pytest.mark.parametrize(("form", "version"), [(0, "1.2"), (3, "1.2"), (6, "1.4"), (8, "1.4"), (10, "1.4")])

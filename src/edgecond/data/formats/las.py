@@ -6,6 +6,7 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 from mmap import mmap
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
@@ -130,21 +131,32 @@ def class_field(form: int) -> tuple[int, int]:
     return (15, 31) if form < 6 else (16, 255)
 
 
-def records(data: Buffer, header: Header) -> Iterator[tuple[bytes, int, bytes]]:
-    """Yield user, number and contents of each variable length record that is whole."""
+class Record(NamedTuple):
+    """A variable length record: its user, its number, and all its bytes."""
+
+    user: bytes
+    number: int
+    raw: bytes
+
+    @property
+    def content(self) -> bytes:
+        return self.raw[RECORD.size :]
+
+
+def records(data: Buffer, header: Header) -> Iterator[Record]:
+    """Yield the variable length records whose headers are in the file."""
     at = header.size
     for _ in range(header.records):
         if at + RECORD.size > len(data):
             return
         user, number, length = RECORD.unpack_from(data, at)
-        at += RECORD.size
-        yield user.rstrip(b"\0"), number, bytes(data[at : at + length])
-        at += length
+        yield Record(user.rstrip(b"\0"), number, bytes(data[at : at + RECORD.size + length]))
+        at += RECORD.size + length
 
 
 def laszip(data: Buffer, header: Header) -> bytes:
     """Return the LASzip record of a file, which describes how its points are compressed."""
-    for user, number, content in records(data, header):
-        if (user, number) == (laz.USER, laz.NUMBER):
-            return content
+    for record in records(data, header):
+        if record[:2] == (laz.USER, laz.NUMBER):
+            return record.content
     raise ValueError("its points are compressed, so it must have a LASzip record")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
 import typer
 
 from edgecond.cli._app import verb
 from edgecond.cli.console import counting, echo, users_errors, written_to
+from edgecond.errors import DataError
 from edgecond.files import csv_line
 
 
@@ -34,7 +35,11 @@ def predict(
     ] = None,
     smiles: Annotated[str | None, typer.Option(help="Column of the SMILES in a CSV.")] = None,
     probabilities: Annotated[
-        bool, typer.Option("--probabilities", help="Write the probability of every class.")
+        bool,
+        typer.Option(
+            "--probabilities",
+            help="Write the probability of every class; with --to, that of the predicted class of each point.",
+        ),
     ] = False,
     coverage: Annotated[
         float | None,
@@ -55,7 +60,10 @@ def predict(
         bool,
         typer.Option("--raw", help="Write text as it is into CSV, even what a spreadsheet would run as a formula."),
     ] = False,
-    out: Annotated[Path | None, typer.Option(help="The file to write instead of stdout, whole or not at all.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="The file to write instead of stdout, whole or not at all; with --to, the directory."),
+    ] = None,
     jobs: Annotated[
         int | None, typer.Option(min=1, max=256, help="Number of processes; the number of cores by default.")
     ] = None,
@@ -63,10 +71,25 @@ def predict(
         Path | None,
         typer.Option(help="Where points have predictions: directory for a PLY file of each cloud."),
     ] = None,
+    to: Annotated[
+        Literal["las", "laz", "ply"] | None,
+        typer.Option(
+            help="Where points have predictions: write a copy of each file in this format to the directory --out, with "
+            "the predicted classes and all else unchanged. Scans of any size are cut into tiles."
+        ),
+    ] = None,
+    tile: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Number of points in memory at once with --to, those of the overlap of tiles included; by default as "
+            "many as take 1 GB.",
+        ),
+    ] = None,
 ) -> None:
     """Predict the class or the numbers of each cloud, molecule or graph, as CSV. Only a batch is in memory.
 
-    Where points or vertices have predictions there is a row for each, or with --ply a file for each cloud.
+    Where points or vertices have predictions there is a row for each, or with --to or --ply a file for each cloud.
 
     Text that a spreadsheet would run as a formula, which begins with = + - or @, has an apostrophe before it in CSV.
 
@@ -74,10 +97,12 @@ def predict(
 
     Example: edgecond predict runs/train/solubility new.csv --coverage 0.9 --applicability
     Example: edgecond predict runs/demo runs/demo/examples/*.npy
+    Example: edgecond predict runs/train/scans new/*.laz --to laz --out classified
     """
     import json
 
     from edgecond.data.processes import cores
+    from edgecond.runs import scans
     from edgecond.runs.model import Model
     from edgecond.runs.prediction import columns, predictions, Wanted
 
@@ -90,23 +115,24 @@ def predict(
 
     with users_errors():
         loaded = Model.load(model)
-        hidden = out is None and sys.stdout.isatty()  # rows that run over the terminal are progress enough
+        if to is not None:
+            if out is None or ply is not None:
+                raise DataError("--to needs the directory of the files to write, and no --ply: name it with --out.")
+            folder, out = out, None
+        hidden = out is None and to is None and sys.stdout.isatty()  # rows over the terminal are progress enough
         with written_to(out) as stream, counting(loaded.recipe.name, seen=not hidden) as progress:
             wanted = Wanted(loaded, probabilities, coverage, applicability)
-            names = columns(loaded, wanted, ply)
+            shared: dict[str, Any] = {"views": views, "report": report, "progress": progress}
+            if to is not None:
+                names = scans.columns(loaded)
+                rows = scans.written(loaded, files, folder, to, probabilities=probabilities, tile=tile, **shared)
+            else:
+                names = columns(loaded, wanted, ply)
+                options: dict[str, Any] = {"smiles": smiles, "wanted": wanted, "ply": ply, "jobs": jobs or cores()}
+                rows = predictions(loaded, files, **options, **shared)
             if not lines:
                 stream.write(csv_line(names, raw))
-            for row in predictions(
-                loaded,
-                files,
-                views=views,
-                smiles=smiles,
-                wanted=wanted,
-                ply=ply,
-                jobs=jobs or cores(),
-                report=report,
-                progress=progress,
-            ):
+            for row in rows:
                 cells = [row[name] for name in names]
                 stream.write(json.dumps(row, ensure_ascii=False) + "\n" if lines else csv_line(cells, raw))
     if unread:

@@ -56,14 +56,20 @@ def to_cloud(points: Points, names: Sequence[str], source: object) -> Cloud:
     A cloud that is `FAR` from the origin is centred first: single precision resolves the northings of Europe, five
     million metres, to half a metre. Edge labels depend on offsets between points, which stay the same.
     """
+    signal = signal_of(points, names, source) if names else np.ones((len(points), 1))
+    positions = points.positions
+    shift = centre(positions.min(0), positions.max(0))
+    return checked_cloud(positions if shift is None else positions - shift, signal, source)
+
+
+def signal_of(points: Points, names: Sequence[str], source: object) -> Float[np.ndarray, "n k"]:
+    """Return the columns of these names."""
     for name in names:
         if name not in points.names:
             raise DataError(
                 f"{source} must have the column {name!r} of the signal: found {', '.join(points.names) or 'none'}."
             )
-    columns = [points.names.index(name) for name in names]
-    signal = points.signal[:, columns] if names else np.ones((len(points), 1))
-    return checked_cloud(_near(points.positions), signal, source)
+    return points.signal[:, [points.names.index(name) for name in names]]
 
 
 def to_mesh(surface: Surface, names: Sequence[str], source: object) -> Mesh:
@@ -155,8 +161,8 @@ def labelled(clouds: Sequence[Cloud], ys: Tensor, classes: Sequence[str]) -> Exa
     return Examples("clouds", tuple(classes), clouds, ys, digest(sums))
 
 
-def _near(positions: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, "n 3"]:
-    low, high = positions.min(0), positions.max(0)
+def centre(low: Float[np.ndarray, " 3"], high: Float[np.ndarray, " 3"]) -> Float[np.ndarray, " 3"] | None:
+    """Return the centre of a cloud with these smallest and largest coordinates, if it is `FAR` from the origin."""
     with np.errstate(invalid="ignore"):  # infinite positions are refused next
-        far = 0 < FAR * (high - low).max() < np.abs(positions).max()
-    return positions - (low + high) / 2 if far else positions
+        far = 0 < FAR * (high - low).max() < max(np.abs(low).max(), np.abs(high).max())
+        return (low + high) / 2 if far else None

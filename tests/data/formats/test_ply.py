@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 import trimesh
 
 from edgecond.data.formats import read_points
-from edgecond.data.formats.ply import read, write
+from edgecond.data.formats.ply import annotate, read, write
 from tests.data.formats.files import INTENSITY, ply, ply_faces, POINTS, SQUARE
 from tests.sentences import mentions
 
@@ -142,3 +143,43 @@ def test_faces_with_a_single_number_in_place_of_their_corners_are_an_error():
 
     with mentions("the corners of each of its faces must be a list"):
         read(whole.replace(b"property list uchar int vertex_indices", b"property int vertex_indices"))
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("faces", [[], SQUARE], ids=["cloud", "mesh"])
+def test_properties_are_added_and_all_else_stays(form: str, faces: list[list[int]]):
+    """trimesh, another reader, finds the properties of the vertices and the faces again."""
+    data = ply(form, ply_faces(form, *faces)).replace(b"comment by hand", b"comment by hand\nobj_info 7")
+    columns = {"class": np.array([2, 6, 2, 300]), "probability": np.array([0.5, 0.25, 1, 0.125])}
+
+    annotated = annotate(data, columns, ["class 2 is ground"])
+
+    before, after = read(data), read(annotated)
+    for name, column in (before.columns | columns).items():
+        np.testing.assert_array_equal(after.columns[name], column)
+    assert [*after.columns] == [*before.columns, *columns]
+    np.testing.assert_array_equal(after.triangles, before.triangles)
+    text = annotated[: annotated.index(b"end_header")].decode().splitlines()
+    old = data[: data.index(b"end_header")].decode().splitlines()
+    assert [line for line in text if line not in old] == [
+        *("comment class 2 is ground", "property int class", "property float probability")
+    ]
+    theirs = trimesh.load(io.BytesIO(annotated), file_type="ply", process=False)
+    assert theirs.metadata["_ply_raw"]["vertex"]["data"]["class"].ravel().tolist() == [2, 6, 2, 300]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_property_of_the_same_name_is_replaced_in_its_place(form: str):
+    annotated = annotate(ply(form), {"intensity": np.array([1, 2, 300, 70_000])})
+
+    after = read(annotated)
+    assert [*after.columns] == ["x", "y", "z", "intensity"]
+    assert after.columns["intensity"].tolist() == [1, 2, 300, 70_000]
+    np.testing.assert_array_equal(np.stack([after.columns[axis] for axis in "xyz"], 1), POINTS)
+
+
+def test_vertices_with_lists_get_no_properties():
+    data = b"ply\nformat ascii 1.0\nelement vertex 1\nproperty list uchar int ring\nend_header\n2 1 1\n"
+
+    with mentions("its vertices must have one number for each property"):
+        annotate(data, {"class": np.array([1])})

@@ -8,8 +8,9 @@ with the length of the file before memory is allocated for it.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
 from typing import TypeVar
@@ -23,7 +24,18 @@ from edgecond.data.formats.table import Table, Triangles, usual
 from edgecond.errors import DataError, listed
 from edgecond.files import reading
 
-__all__ = ["ENDINGS", "MESHES", "Points", "Surface", "parse_columns", "read_points", "read_surface"]
+__all__ = [
+    "ENDINGS",
+    "MESHES",
+    "Points",
+    "Surface",
+    "arranged",
+    "parse_columns",
+    "read_points",
+    "read_surface",
+    "read_table",
+    "unreadable",
+]
 
 MESHES = (".obj", ".off", ".stl")
 _READERS = {
@@ -137,6 +149,32 @@ def _opened(
 ) -> P:
     """Parse a file and apply `use` to its bytes and its contents; turn what is wrong with them into a `DataError`."""
     check_axes(columns, up)
+    read = _reader(path)
+    with unreadable(path):
+        data = path.read_bytes()
+        table = read(data)
+        y = None if column is None else _targets(table, usual(column))
+        return use(data, _checked(arrange(table, columns, up), y))
+
+
+def read_table(path: Path) -> Table:
+    """Read the columns of a file by their usual names, without the points that were not measured."""
+    read = _reader(path)
+    with unreadable(path):
+        return _measured(read(path.read_bytes()))
+
+
+def arranged(table: Table, columns: Mapping[str, str] | None, up: str) -> Points:
+    """Return the points of a table, without the columns that depend on other points; see `axes.arrange`.
+
+    Raises a `ValueError` if the table does not have the columns, or numbers that are not finite.
+    """
+    check_axes(columns, up)
+    return _checked(arrange(table, columns, up, compute=False), None)
+
+
+def _reader(path: Path) -> Callable[[bytes], Table]:
+    """Return what reads the bytes of a file, which must exist."""
     reader = _READERS.get(path.suffix.lower())
     if reader is None:
         raise DataError(f"{path} must be a cloud or a mesh, a file that ends in {', '.join(ENDINGS)}.")
@@ -145,17 +183,30 @@ def _opened(
     if not exists:
         raise DataError(f"{path} must be a file with a cloud: there is no such file.")
     module, _, function = reader.partition(".")
-    read = getattr(import_module(f"{__name__}.{module}"), function)
+    found: Callable[[bytes], Table] = getattr(import_module(f"{__name__}.{module}"), function)
+    return found
+
+
+@contextmanager
+def unreadable(path: Path) -> Iterator[None]:
+    """Turn what is wrong with the contents of a file into a `DataError` that names it."""
     try:
-        data = path.read_bytes()
-        table = read(data)
-        y = None if column is None else _targets(table, usual(column))
-        return use(data, _checked(arrange(table, columns, up), y))
+        yield
+    except DataError:
+        raise
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or error}.") from error
     except (ValueError, OverflowError, MemoryError, RecursionError) as error:
         reason = str(error).split("\n")[0].rstrip(".") or "it needs too much memory"
         raise DataError(f"{path} cannot be read: {reason}.") from error
+
+
+def _measured(table: Table) -> Table:
+    """Return a table without the rows whose position has a NaN, if those are holes."""
+    if not table.holes or not table.columns.keys() >= {*AXES}:
+        return table
+    kept = ~np.isnan(_stacked(table, AXES)).any(1)
+    return replace(table, columns={name: column[kept] for name, column in table.columns.items()})
 
 
 def _targets(table: Table, column: str) -> Float[np.ndarray, " n"]:

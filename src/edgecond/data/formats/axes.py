@@ -57,7 +57,7 @@ def check_axes(columns: Mapping[str, str] | None, up: str) -> None:
             seen.add(name)
 
 
-def arrange(table: Table, columns: Mapping[str, str] | None, up: str) -> Table:
+def arrange(table: Table, columns: Mapping[str, str] | None, up: str, *, compute: bool = True) -> Table:
     """Name the columns x, y and z of a table, and rotate its points so that z points up.
 
     If x, y and z are missing, a triple with a common prefix or suffix replaces them, as in `relative_x, relative_y,
@@ -69,6 +69,7 @@ def arrange(table: Table, columns: Mapping[str, str] | None, up: str) -> Table:
         columns: The table's name of each column to rename, by the new name, as in `{"x": "relative_x"}`. A column whose
             name another one takes is dropped.
         up: Axis of the table that points up, which becomes z.
+        compute: Whether the columns of `surroundings` are added, for which all points must be in the table.
     """
     chosen = {usual(theirs): usual(ours) for ours, theirs in (columns or {}).items()}
     known = table.columns | {name: column for name, column in table.optional.items() if name in chosen}
@@ -89,7 +90,7 @@ def arrange(table: Table, columns: Mapping[str, str] | None, up: str) -> Table:
             + advice * (len(table.columns) >= len(AXES))
         )
     columns_now = _rotated(renamed, up)
-    if computed:
+    if computed and compute:
         shapes = surroundings(np.stack([columns_now[axis] for axis in AXES], 1).astype(np.float64))
         columns_now |= {ours: shapes[name] for name, ours in computed.items()}
     return replace(table, columns=columns_now)

@@ -118,7 +118,7 @@ def class_codes(classes: Mapping[int, str], form: int) -> dict[int, int]:
 def _lookup(classes: Mapping[int, str], codes: Mapping[int, int]) -> bytes:
     """Return the contents of a record with a description of each class, of at most 15 bytes."""
     names = {codes[number]: name for number, name in classes.items()}
-    return b"".join(struct.pack("<B15s", code, names.get(code, "").encode()) for code in range(256))
+    return b"".join(struct.pack("<B15s", code, names.get(code, "").encode("ascii", "replace")) for code in range(256))
 
 
 def _record(user: bytes, number: int, content: bytes, description: str) -> Record:
@@ -164,7 +164,7 @@ def _placed(records: list[Record], header: Header, names: Sequence[str]) -> tupl
             described += b"".join(
                 _DESCRIPTOR.pack(0, min(255, width - k), b"undescribed") for k in range(used, width, 255)
             )
-        described += _DESCRIPTOR.pack(_FLOAT, 0, name.encode()[:32])
+        described += _DESCRIPTOR.pack(_FLOAT, 0, name.encode("ascii", "replace")[:32])
         places[name] = width
         width = used = width + 4
     if width > header.width:

@@ -15,6 +15,7 @@ _ORDERS = {"ascii": "=", "binary_little_endian": "<", "binary_big_endian": ">"}
 _WHOLE = {"char": "i1", "uchar": "u1", "short": "i2", "ushort": "u2", "int": "i4", "uint": "u4"}
 _WHOLE |= {"int8": "i1", "uint8": "u1", "int16": "i2", "uint16": "u2", "int32": "i4", "uint32": "u4"}
 _TYPES = _WHOLE | {"float": "f4", "double": "f8", "float32": "f4", "float64": "f8"}
+_NAMES = {"i4": "int", "f4": "float", "f8": "double"}
 _CORNERS = ("vertex_indices", "vertex_index")
 
 
@@ -63,19 +64,106 @@ def read(data: bytes) -> Table:
 
 def write(columns: Mapping[str, np.ndarray], comments: Sequence[str] = ()) -> bytes:
     """Return a binary file of a cloud with these columns, x, y and z among them; integers have 4 bytes, others 8."""
-    kinds = {name: "i4" if column.dtype.kind in "iu" else "f8" for name, column in columns.items()}
-    rows = np.empty(len(columns["x"]), np.dtype([(name, f"<{kind}") for name, kind in kinds.items()]))
+    table = rows(columns)
+    return header(table.dtype, len(table), comments) + table.tobytes()
+
+
+def rows(columns: Mapping[str, np.ndarray]) -> np.ndarray:
+    """Return the rows of a binary file; whole numbers of more than 32 bits have 8 bytes too."""
+    kinds = [(name, "<i4" if _is_int(column) else "<f8") for name, column in columns.items()]
+    table = np.empty(len(columns["x"]), np.dtype(kinds))
     for name, column in columns.items():
-        rows[name] = column
-    header = [
+        table[name] = column
+    return table
+
+
+def _is_int(column: np.ndarray) -> bool:
+    return column.dtype.kind in "iu" and -(2**31) <= column.min(initial=0) <= column.max(initial=0) < 2**31
+
+
+def header(kind: np.dtype, count: int, comments: Sequence[str] = ()) -> bytes:
+    """Return the header of a binary file with rows of this type."""
+    names = [f"{_NAMES[kind[name].str[1:]]} {'_'.join(name.split())}" for name in kind.names or ()]
+    lines = [
         "ply",
         "format binary_little_endian 1.0",
-        *[f"comment {' '.join(comment.split())}" for comment in comments],
-        f"element vertex {len(rows)}",
-        *[f"property {'int' if kind == 'i4' else 'double'} {name}" for name, kind in kinds.items()],
+        *_commented(comments),
+        f"element vertex {count}",
+        *[f"property {name}" for name in names],
         "end_header",
     ]
-    return "".join(f"{line}\n" for line in header).encode("ascii", "backslashreplace") + rows.tobytes()
+    return "".join(f"{line}\n" for line in lines).encode("ascii", "backslashreplace")
+
+
+def _commented(comments: Sequence[str]) -> list[str]:
+    return [f"comment {' '.join(comment.split())}" for comment in comments]
+
+
+def annotate(data: bytes, columns: Mapping[str, np.ndarray], comments: Sequence[str] = ()) -> bytes:
+    """Return a file with more properties of its vertices, or others in place of those of the same names.
+
+    Integers have 4 bytes and other numbers too. All else stays as it is: properties, elements, comments, the order.
+
+    Args:
+        data: The file.
+        columns: The properties, with a number for each vertex.
+        comments: Comments to add to the header.
+    """
+    text, elements, body = _header(data)
+    vertex = next((element for element in elements if element.name == "vertex"), None)
+    if vertex is None or any(each.count is not None for each in vertex.properties):
+        raise ValueError("its vertices must have one number for each property, to add others: some have a list")
+    kinds = {name: "i4" if column.dtype.kind in "iu" else "f4" for name, column in columns.items()}
+    head = _extended(data[: len(data) - len(body)], kinds, comments)
+    before = elements[: elements.index(vertex)]
+    if text:
+        lines = body.splitlines(keepends=True)
+        places = [k for k, line in enumerate(lines) if line.strip()][sum(each.count for each in before) :]
+        for row, place in enumerate(places[: vertex.count]):
+            lines[place] = _extended_row(lines[place], row, vertex, columns)
+        return head + b"".join(lines)
+    source = _Bytes(body)
+    for element in before:
+        _values(source, element)
+    start, order = source.at, (vertex.properties or [_Property("", np.dtype("<i4"))])[0].kind.byteorder
+    old = source.take(np.dtype([(each.name, each.kind) for each in vertex.properties]), vertex.count)
+    merged = {each.name: each.kind.str for each in vertex.properties} | {
+        name: ("<" if order in "|=" else order) + kind for name, kind in kinds.items()
+    }
+    table = np.empty(vertex.count, np.dtype(list(merged.items())))
+    for name in merged:
+        table[name] = columns.get(name, old[name] if name in (old.dtype.names or ()) else None)
+    return head + body[:start] + table.tobytes() + body[source.at :]
+
+
+def _extended(head: bytes, kinds: Mapping[str, str], comments: Sequence[str]) -> bytes:
+    """Return a header with more properties of vertices, after those that they have, and more comments."""
+    end = re.match(rb"ply[ \t]*(\r\n|\n|\r)", head)
+    assert end is not None
+    lines, element, last = head.decode("latin-1").split(end[1].decode()), "", 0
+    waiting = {name: f"property {_NAMES[kind]} {name}" for name, kind in kinds.items()}
+    for place, line in enumerate(lines):
+        match line.split():
+            case ["element", name, _]:
+                element = name
+                last = place if name == "vertex" else last
+            case ["property", *_, name] if element == "vertex":
+                lines[place] = waiting.pop(name, line)
+                last = place
+    lines[last + 1 : last + 1] = waiting.values()
+    first = next(place for place, line in enumerate(lines) if line.split()[:1] == ["format"])
+    lines[first + 1 : first + 1] = _commented(comments)
+    return end[1].join(line.encode("latin-1", "backslashreplace") for line in lines)
+
+
+def _extended_row(line: bytes, row: int, vertex: _Element, columns: Mapping[str, np.ndarray]) -> bytes:
+    """Return a line of text with more numbers, or others in place of some."""
+    words, names = line.split(), [each.name for each in vertex.properties]
+    if len(words) != len(names):
+        raise ValueError(f"each of its vertices must have a line of {len(names)} numbers: found {len(words)}")
+    numbers = dict(zip(names, words, strict=True))
+    numbers |= {name: f"{column[row]:.7g}".encode() for name, column in columns.items()}
+    return b" ".join(numbers.values()) + line[len(line.rstrip()) :]
 
 
 def _header(data: bytes) -> tuple[bool, list[_Element], bytes]:

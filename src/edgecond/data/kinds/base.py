@@ -20,6 +20,7 @@ from edgecond.data.kinds.reading import ReadOptions, UserData
 from edgecond.data.kinds.searching import Space, training_space
 from edgecond.data.kinds.splitting import Indices, listed_parts, METHODS, Random, Split, split_by, unlisted_note
 from edgecond.data.preparation import no_progress, Preparation, Progress, SampleSettings
+from edgecond.data.scans import Scan
 from edgecond.data.splits import Split as Parts
 from edgecond.errors import DataError
 
@@ -345,6 +346,10 @@ class Kind(ABC):
             shard: One of `shards`.
             report: Called with a sentence about what cannot be read.
         """
+
+    def scan(self, path: Path, learned: Learned) -> Scan:
+        """Return a file whose points are read some at a time, and written again; where `writes_points` is true."""
+        raise NotImplementedError
 
     # Rows in memory
 

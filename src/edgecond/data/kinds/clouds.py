@@ -28,6 +28,7 @@ from edgecond.data.kinds.splitting import FOLDS, Split
 from edgecond.data.kinds.wording import class_counts, data_name, number_range, skipped
 from edgecond.data.points import Columns, labelled, points_of, read_cloud, to_cloud
 from edgecond.data.preparation import CloudPreparation, no_progress, Progress, SampleSettings
+from edgecond.data.scans import Scan
 from edgecond.errors import DataError
 from edgecond.files import reading, walk
 from edgecond.graph import Cloud
@@ -211,6 +212,15 @@ class Clouds(Kind):
         if learned.dataset == DATASET:
             return to_cloud(read_points(path, **sampling, **layout_of(options)), options.get("columns", ()), path)
         return datasets.adapt(learned.dataset, read_cloud(path, learned.d0, **sampling), options)
+
+    def scan(self, path: Path, learned: Learned) -> Scan:
+        options = learned.settings.options
+        if learned.dataset != DATASET:
+            raise DataError(
+                f"points are written back for models of your data: {learned.settings.name} is one of the data set "
+                f"{learned.dataset}. Train it on files with a class for every point."
+            )
+        return Scan(path, options.get("columns", ()), **layout_of(options))
 
     # Rows in memory
 

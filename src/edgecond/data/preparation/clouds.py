@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from math import inf
 from typing import Any, Self
 
 import numpy as np
@@ -17,11 +18,13 @@ from edgecond.data.examples import Examples, PointExamples
 from edgecond.data.labels import check_labelling, distinct_offsets
 from edgecond.data.preparation.base import SampleSettings
 from edgecond.data.pyramid import levels_of
+from edgecond.data.pyramid.receptive import receptive_field
 from edgecond.data.samples import Source
 from edgecond.data.samples.clouds import Builder, CloudSource
 from edgecond.graph import Cloud
 
 ONE_HOT = "one-hot"
+_VERTEX, _EDGE = 500, 60  # bytes that a vertex and an edge take while samples are built and predicted, measured
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +99,31 @@ class CloudPreparation:
     @property
     def about(self) -> Mapping[str, Any]:
         return {}
+
+    @property
+    def receptive_field(self) -> float:
+        """The distance beyond which points do not change the prediction for a point."""
+        return receptive_field(self.settings.network, self.builder.resolutions)
+
+    @property
+    def resolution(self) -> float | None:
+        """Resolution of the first level; None keeps all points."""
+        return self.builder.resolutions[0][0]
+
+    @property
+    def voxel_bytes(self) -> float:
+        """About the memory that an occupied voxel of the first level takes, at all levels; rather more than less.
+
+        In a cloud that fills space a vertex has as many neighbours as voxels fit into its ball. Coarser levels of a
+        cloud between lines and surfaces have fewer vertices, in proportion to their resolution.
+        """
+        first = self.resolution or 0
+        total = 0.0
+        for resolution, radius in self.builder.resolutions:
+            neighbours = min(self.builder.cap or inf, 4.2 * (radius / resolution) ** 3 if resolution else inf, 1000)
+            share = first / resolution if resolution and first else 1.0
+            total += share * (_VERTEX + _EDGE * neighbours)
+        return total
 
     def training(self, examples: Examples | PointExamples, seed: int) -> Source:
         change = self.settings.augment

@@ -312,6 +312,10 @@ class Task(ABC):
         """Return the predictions for points as columns of a file, and comments on them."""
         return dict(zip(names, outputs.T, strict=True)), []
 
+    def class_numbers(self, names: Sequence[str]) -> dict[int, str]:
+        """Return the name of each class by its number in the column `class` of points; none without that column."""
+        return {}
+
     # Reports
 
     def headline(

@@ -227,11 +227,14 @@ class Classification(Task):
 
     def point_columns(self, names: Sequence[str], outputs: Outputs) -> tuple[dict[str, NDArray[Any]], list[str]]:
         """Return class and probability of each point; classes are numbered as in the data if those are numbers."""
+        classes = self.class_numbers(names)
+        comments = [f"class {number} is {name}" for number, name in classes.items()]
+        columns = {"class": np.array([*classes])[outputs.argmax(1)], "probability": outputs.max(1)}
+        return columns, [] if comments == [f"class {name} is {name}" for name in names] else comments
+
+    def class_numbers(self, names: Sequence[str]) -> dict[int, str]:
         numbered = all(name.isdecimal() for name in names)
-        numbers = [int(name) if numbered else place for place, name in enumerate(names)]
-        comments = [f"class {number} is {name}" for number, name in zip(numbers, names, strict=True)]
-        columns = {"class": np.array(numbers)[outputs.argmax(1)], "probability": outputs.max(1)}
-        return columns, [] if numbered else comments
+        return {int(name) if numbered else place: name for place, name in enumerate(names)}
 
     def headline(
         self, metrics: Mapping[str, float], training: Mapping[str, float], views: int, extra: Sequence[str] = ()

@@ -20,6 +20,7 @@ def page(
     pyramids: dict[str, Any] | None = None,
     predict: dict[str, Any] | None = None,
     models: dict[str, Any] | None = None,
+    scans: dict[str, Any] | None = None,
 ) -> str:
     """Return the page with the records as tables."""
     lines = [
@@ -81,6 +82,8 @@ def page(
         lines += ["", *coarsening(pyramids)]
     if predict:
         lines += ["", *predicting(predict)]
+    if scans:
+        lines += ["", *classifying(scans)]
     return "\n".join(lines) + "\n"
 
 
@@ -197,6 +200,27 @@ def predicting(record: dict[str, Any]) -> list[str]:
     return lines
 
 
+def classifying(record: dict[str, Any]) -> list[str]:
+    """Return the section of `edgecond predict --to laz`."""
+    lines = [
+        "## Classifying laser scans",
+        "",
+        f"`edgecond predict MODEL scan.laz --to laz --out DIRECTORY`, {record['density']} points per square metre,",
+        f"network {record['network']}, {record['threads']} thread; `python -m benchmarks.scans`. laspy compared all",
+        "fields of all points, records and header values of both files. Intensities differ from class to class, so",
+        "that a small network is right and the last column shows that each point has its own prediction.",
+        "",
+        measured(record),
+        "",
+        "| points | peak memory | processor time | different fields | points of the right class |",
+        "|---:|---:|---:|---|---:|",
+    ]
+    for count, row in record["runs"].items():
+        cells = [f"{int(count):,}", f"{row['peak_bytes'] / MIB:,.0f} MiB", f"{row['processor_seconds']:.0f} s"]
+        lines.append(table_row([*cells, ", ".join(row["different"]), f"{row['accuracy']:.2%}"]))
+    return lines
+
+
 def measured(record: dict[str, Any]) -> str:
     """Return date, processor, kernels, versions and seed of a measurement."""
     versions = ", ".join(f"{name} {number}" for name, number in record["versions"].items())
@@ -212,9 +236,8 @@ def table_row(cells: list[str]) -> str:
 
 def current() -> str:
     """Return the page of the records that exist."""
-    return page(
-        *map(records.read, (records.LAYERS, records.NETWORK, records.PYRAMIDS, records.PREDICT, records.MODELS))
-    )
+    paths = (records.LAYERS, records.NETWORK, records.PYRAMIDS, records.PREDICT, records.MODELS, records.SCANS)
+    return page(*map(records.read, paths))
 
 
 def write() -> None:

@@ -50,7 +50,7 @@ def measure(place: Path, shapes: list[np.ndarray], count: int) -> dict[str, Any]
     with out.open("wb") as rows, said.open("wb") as sentences:
         process = subprocess.Popen(command, stdout=rows, stderr=sentences, env=ENVIRONMENT)
         while process.poll() is None:
-            peak = max(peak, _peak(process.pid))
+            peak = max(peak, peak_memory(process.pid))
             time.sleep(0.1)
     seconds = time.perf_counter() - start
     sentences_said = said.read_text().replace(str(clouds), "clouds").splitlines()
@@ -64,7 +64,7 @@ def measure(place: Path, shapes: list[np.ndarray], count: int) -> dict[str, Any]
     }
 
 
-def _peak(process: int) -> int:
+def peak_memory(process: int) -> int:
     """Return the high-water mark of another process in bytes. (`ru_maxrss` would start with that of its parent.)"""
     try:
         lines = Path(f"/proc/{process}/status").read_text().splitlines()

@@ -21,6 +21,7 @@ PREDICT = ROOT / "results" / "benchmarks" / "predict.json"
 OPERATORS = ROOT / "results" / "benchmarks" / "operators.json"
 TUNING = ROOT / "results" / "benchmarks" / "tuning.json"
 FINETUNING = ROOT / "results" / "benchmarks" / "finetuning.json"
+SCANS = ROOT / "results" / "benchmarks" / "scans.json"
 
 
 def processor() -> str:

@@ -39,7 +39,7 @@ NETWORKS = {
 
 def test_the_page_is_that_of_the_records():
     """`make bench` writes both; nobody edits the page by hand."""
-    others = map(records.read, (records.NETWORK, records.PYRAMIDS, records.PREDICT, records.MODELS))
+    others = map(records.read, (records.NETWORK, records.PYRAMIDS, records.PREDICT, records.MODELS, records.SCANS))
     assert page.PAGE.read_text() == page.page(LAYERS, *others)
 
 

@@ -4,7 +4,8 @@
 
 FreeSolv starts from a model of ESOL, and half of the classes of ModelNet10 from a model of the other half. Each seed
 draws another tenth of the data to train on; the metric is that of the last epoch on the others. The training from
-scratch takes all epochs of the default recipe, and the one that starts from a model half and a quarter of them.
+scratch takes all epochs of the default recipe; that from a model takes half and a quarter of them, and half of them with
+all convolutions frozen.
 results/benchmarks/finetuning.json has a record for each seed, and where there is one nothing is done.
 """
 
@@ -29,6 +30,7 @@ from edgecond.data.examples import Examples
 from edgecond.data.kinds import LabelledExamples, ReadOptions, Split
 from edgecond.data.splits import stratified_share
 from edgecond.files import data_directory
+from edgecond.notation import C
 from edgecond.runs import run, user_data
 from edgecond.runs.finetuning import Start
 from edgecond.runs.model import Model
@@ -107,7 +109,7 @@ CASES = {
 def measured(case: Case, model: Model, seed: int) -> dict[str, Any]:
     """Train from scratch and from a model, and return the metrics."""
     recipe, train, rest = case.parts(seed)
-    start = Start(model)
+    start, convolutions = Start(model), sum(isinstance(layer, C) for layer in recipe.network)
     epochs = recipe.train.epochs
     # The same network from scratch: only its weights and the units of its features differ.
     recipe = with_settings(recipe, start.settings(recipe.network.classes or 0))
@@ -121,6 +123,7 @@ def measured(case: Case, model: Model, seed: int) -> dict[str, Any]:
 
     found["scratch"] = metric(epochs, None)
     found |= {name: metric(epochs // part, start) for name, part in PARTS.items()}
+    found["frozen"] = metric(epochs // 2, Start(model, freeze=convolutions))
     return found | {"processor_seconds": round(time.process_time() - begun, 1)}
 
 
@@ -128,6 +131,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--case", choices=CASES, action="append", help="all by default; may be repeated")
     parser.add_argument("--seeds", type=int, default=5, help="number of tenths of the data")
+    parser.add_argument("--first", type=int, default=0, help="first random seed")
     parser.add_argument("--starts", type=Path, default=Path(tempfile.gettempdir()), help="where start models are kept")
     given = parser.parse_args()
     torch.set_num_threads(1)
@@ -135,7 +139,7 @@ def main() -> None:
         file = given.starts / f"start-{name}.safetensors"
         if not file.exists():
             CASES[name].start().save(file)
-        for seed in range(given.seeds):
+        for seed in range(given.first, given.first + given.seeds):
             record = read(FINETUNING)
             known = record.get(name, [])
             if any(each["seed"] == seed for each in known):

@@ -129,7 +129,7 @@ class Contents:
                 axis = {"type": "log", "nticks": 4}
             if not ranged:
                 axis |= {"tickangle": 30}
-            shown = values if ranged else [plain(value_text(value)) for value in values]
+            shown = values if ranged else [plain(str(value)) for value in values]
             layout = _layout(name, self.metric)
             layout["xaxis"] |= axis
             panels.append(

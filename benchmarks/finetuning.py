@@ -4,8 +4,8 @@
 
 FreeSolv starts from a model of ESOL, and half of the classes of ModelNet10 from a model of the other half. Each seed
 draws another tenth of the data to train on; the metric is that of the last epoch on the others. The training from
-scratch takes all epochs of the default recipe; that from a model takes half and a quarter of them, and half of them with
-all convolutions frozen.
+scratch takes all epochs of the default recipe; that from a model takes half and a quarter of them, and half of them
+with all convolutions frozen.
 results/benchmarks/finetuning.json has a record for each seed, and where there is one nothing is done.
 """
 

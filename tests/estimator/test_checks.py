@@ -41,12 +41,12 @@ class Tables:
         tags.input_tags.one_d_array = tags.input_tags.three_d_array = tags.input_tags.string = False
         return tags
 
-    def fit(self, X: Any, y: Any) -> Any:
+    def fit(self, X: Any, y: Any, features: Any = None) -> Any:
         return super().fit(list(map(path_of, validate_data(self, X))), y)
 
-    def _outputs(self, X: Any, features: Any = None) -> np.ndarray:
+    def _examples(self, X: Any, features: Any) -> Any:
         check_is_fitted(self, "model_")
-        return super()._outputs(list(map(path_of, validate_data(self, X, reset=False))), features)
+        return super()._examples(list(map(path_of, validate_data(self, X, reset=False))), features)
 
     def _with_parameters(self, recipe: Recipe, *args: Any) -> Recipe:
         network = f"C(16)-GAP-FC({recipe.network.classes})"

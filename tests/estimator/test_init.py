@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import r2_score
 from sklearn.model_selection import cross_val_score, GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -281,6 +282,29 @@ def test_an_estimator_predicts_the_same_after_pickling(data, tmp_path: Path):
 
     for again in (joblib.load(tmp_path / "found.joblib"), pickle.loads(pickle.dumps(found))):
         np.testing.assert_array_equal(again.predict_proba(X), found.predict_proba(X))
+
+
+def test_embeddings_have_a_row_for_each_example_and_a_named_column_for_each_channel():
+    """scikit-learn's convention: columns are named after the class; the last layer makes the scores of them."""
+    rows, numbers = SMILES, LENGTHS
+    regressor = EdgeCondRegressor(network="C(4)-GAP-FC(5)-FC(1)", epochs=2, random_state=0).fit(rows, numbers)
+
+    embeddings = regressor.transform(rows)
+    three = regressor.set_output(transform="default").transform(rows[:3])
+
+    assert embeddings.shape == (len(rows), 5)
+    assert regressor.get_feature_names_out().tolist() == [f"edgecondregressor{k}" for k in range(5)]
+    np.testing.assert_allclose(three, embeddings[:3], rtol=1e-5)
+    last = regressor.model_.network.layers[-1][0]
+    scores = embeddings @ last.weight.detach().numpy().T + last.bias.detach().numpy()
+    task = regressor.model_.task
+    np.testing.assert_allclose(task.mean + task.scale * scores, regressor._outputs(rows), rtol=1e-5)
+
+
+def test_embeddings_feed_the_next_step_of_a_pipeline():
+    pipeline = make_pipeline(small(), LogisticRegression())
+
+    assert pipeline.fit(SMILES, KINDS).predict(SMILES).shape == KINDS.shape
 
 
 def test_tags_describe_the_input_and_the_targets():

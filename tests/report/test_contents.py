@@ -5,14 +5,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.decomposition import PCA
 from sklearn.metrics import roc_auc_score
 
 from edgecond.report import write
-from edgecond.report.contents import Contents
+from edgecond.report.contents import Contents, principal_plane
 from tests.report.conftest import EPOCHS, of_graphs
 from tests.report.reading import read
 
-AROUND = ["Metrics", "Training", "Explanations", "Pyramid", "Filters", "Settings"]
+AROUND = ["Metrics", "Training", "Explanations", "Map", "Pyramid", "Filters", "Settings"]
 
 
 @pytest.fixture(scope="module")
@@ -107,6 +108,36 @@ def test_the_largest_errors_are_drawn_in_falling_order(page):
         f"logS: {y[number]:.4g}, predicted {outputs[number, 0]:.4g} ({name})."
         for number, name in zip(worst, names, strict=True)
     ]
+
+
+@pytest.mark.parametrize("page", ["molecules", "multilabel", "regression"], indirect=True)
+def test_the_map_has_a_point_for_each_test_example_and_a_ring_around_each_mistake(page):
+    run, seen, outputs = page
+    y, task = run.test.ys.numpy(), run.model.task
+    wrong = {
+        "classification": lambda: outputs.argmax(1) != y,
+        "multilabel": lambda: (~np.isnan(y) & ((outputs > 0.5) != (y > 0.5))).any(1),
+        "regression": lambda: np.abs(outputs - y)[:, 0] > task.scale[0],
+    }[task.name]()
+
+    figure = seen.figure(f"Map of the test set: {wrong.sum()} of {len(y)} examples have a ring.")
+
+    rings = [trace for trace in figure["data"] if trace["marker"].get("symbol") == "circle-open"]
+    points = [trace for trace in figure["data"] if trace not in rings]
+    assert sum(len(trace["x"]) for trace in points) == len(y)
+    assert sum(len(trace["x"]) for trace in rings) == wrong.sum()
+
+
+def test_the_plane_of_a_map_is_that_of_scikit_learn():
+    """Up to the sign of a component; points on a line have no second one."""
+    rows = np.random.default_rng(0).normal(size=(40, 5)) @ np.diag([5, 3, 1, 1, 1])
+    pca = PCA(2).fit(rows)
+
+    positions, shares = principal_plane(rows)
+
+    np.testing.assert_allclose(np.abs(positions), np.abs(pca.transform(rows)), atol=1e-9)
+    np.testing.assert_allclose(shares, pca.explained_variance_ratio_, atol=1e-9)
+    assert principal_plane(np.ones((3, 1)))[0].tolist() == [[0, 0]] * 3
 
 
 def test_an_unknown_target_is_neither_an_error_nor_a_point(regression):

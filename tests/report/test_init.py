@@ -17,18 +17,8 @@ from tests.report.conftest import EPOCHS, made
 from tests.report.reading import read
 from tests.sentences import mentions
 
-SECTIONS = [
-    "Metrics",
-    "Training",
-    "Confusion",
-    "Classes",
-    "Mistakes",
-    "Uncertainty",
-    "Explanations",
-    "Pyramid",
-    "Filters",
-    "Settings",
-]
+SECTIONS = ["Metrics", "Training", "Confusion", "Classes", "Mistakes", "Uncertainty", "Explanations", "Map", "Pyramid"]
+SECTIONS += ["Filters", "Settings"]
 
 
 @pytest.fixture(scope="module", params=["clouds", "images", "graphs"])

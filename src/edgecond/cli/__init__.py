@@ -10,6 +10,7 @@ from errno import EBADF, EDQUOT, EFBIG, EIO, ENOSPC, EPIPE
 
 from edgecond.cli import (
     demo,
+    embed,
     evaluate,
     explain,
     export,
@@ -34,6 +35,7 @@ from edgecond.cli.running import stop_with_parent
 __all__ = [
     "app",
     "demo",
+    "embed",
     "evaluate",
     "explain",
     "export",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import signal
 import sys
@@ -10,8 +9,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Any, cast, TextIO, TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
 import typer
 from rich.console import Console
@@ -199,24 +197,3 @@ def confusion_table(table: Any, classes: Sequence[str]) -> None:
         for i, (name, row) in enumerate(zip(named, table, strict=True))
     ]
     print_table(["class \\ predicted", *numbers, "recall"], rows)
-
-
-class _Terminal(io.TextIOBase):
-    """Standard output, with control characters in names written out."""
-
-    def write(self, text: str) -> int:
-        return sys.stdout.write(printable(text))
-
-
-@contextmanager
-def written_to(out: Path | None) -> Iterator[TextIO]:
-    """Yield the file to write, which is whole in the end or not there, or standard output."""
-    if out is None:
-        yield cast(TextIO, _Terminal()) if sys.stdout.isatty() else sys.stdout
-        return
-    from edgecond.files import atomic_file
-
-    with atomic_file(out) as file:
-        text = io.TextIOWrapper(file, "utf-8", "backslashreplace", newline="")
-        yield text
-        text.detach()  # which writes what is left, and leaves the file open

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from edgecond.cli._app import verb
-from edgecond.cli.console import counting, echo, users_errors, written_to
+from edgecond.cli.console import counting, echo, users_errors
+from edgecond.cli.streaming import ModelPath, runs_over_the_terminal, Smiles, unread_reported, written_to
 from edgecond.files import csv_line
 
 
 @verb()
 def explain(
-    model: Annotated[Path, typer.Argument(help="A model file, or the directory of a run.")],
+    model: ModelPath,
     files: Annotated[list[Path], typer.Argument(help="The examples, in files as `edgecond predict` takes them.")],
     target: Annotated[
         str | None,
@@ -29,7 +29,7 @@ def explain(
         int | None,
         typer.Option(min=1, max=1000, help="Number of views, as for `predict`. One view is the fastest."),
     ] = None,
-    smiles: Annotated[str | None, typer.Option(help="Column of the SMILES in a CSV.")] = None,
+    smiles: Smiles = None,
     occlusion: Annotated[
         bool, typer.Option("--occlusion", help="Hide each atom, point or vertex in turn, too, as a check.")
     ] = False,
@@ -57,14 +57,8 @@ def explain(
     from edgecond.runs.explanation import columns, Explanation, explanations, Wanted
     from edgecond.runs.model import Model
 
-    unread, worst = 0, 0.0
-
-    def report(sentence: str) -> None:
-        nonlocal unread
-        unread += 1
-        echo(sentence, err=True)
-
-    with users_errors():
+    worst = 0.0
+    with unread_reported() as report, users_errors():
         loaded, wanted = Model.load(model), Wanted(target, vertex, views, occlusion)
         drawn: list[Explanation] = []
         if page is not None:
@@ -72,8 +66,8 @@ def explain(
             from edgecond.report.page import plotly_script
 
             plotly_script()  # before anything that takes long
-        hidden = out is None and sys.stdout.isatty()
-        with written_to(out) as stream, counting(loaded.recipe.name, seen=not hidden) as progress:
+        seen = not runs_over_the_terminal(out)
+        with written_to(out) as stream, counting(loaded.recipe.name, seen=seen) as progress:
             names = columns(loaded, wanted)
             stream.write(csv_line(names, raw))
             count = 0
@@ -92,5 +86,3 @@ def explain(
         if page is not None and drawn:
             write(page, loaded, drawn)
             echo(f"The page is {page}.", err=True)
-    if unread:
-        raise typer.Exit(1)

@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
 from edgecond.cli._app import verb
-from edgecond.cli.console import counting, echo, users_errors, written_to
+from edgecond.cli.console import counting, users_errors
+from edgecond.cli.streaming import (
+    Files,
+    ModelPath,
+    Processes,
+    runs_over_the_terminal,
+    Smiles,
+    unread_reported,
+    written_to,
+)
 from edgecond.errors import DataError
 from edgecond.files import csv_line
 
 
 @verb()
 def predict(
-    model: Annotated[Path, typer.Argument(help="A model file, or the directory of a run.")],
-    files: Annotated[
-        list[Path],
-        typer.Argument(
-            help="Clouds or meshes, or directories of them; for molecules, CSV files; for graphs, folders or zips of "
-            "TU files, or the tensors of PyG batches."
-        ),
-    ],
+    model: ModelPath,
+    files: Files,
     views: Annotated[
         int | None,
         typer.Option(
@@ -33,7 +35,7 @@ def predict(
             "those of the recipe by default. One view is the fastest.",
         ),
     ] = None,
-    smiles: Annotated[str | None, typer.Option(help="Column of the SMILES in a CSV.")] = None,
+    smiles: Smiles = None,
     probabilities: Annotated[
         bool,
         typer.Option(
@@ -64,9 +66,7 @@ def predict(
         Path | None,
         typer.Option(help="The file to write instead of stdout, whole or not at all; with --to, the directory."),
     ] = None,
-    jobs: Annotated[
-        int | None, typer.Option(min=1, max=256, help="Number of processes; the number of cores by default.")
-    ] = None,
+    jobs: Processes = None,
     ply: Annotated[
         Path | None,
         typer.Option(help="Where points have predictions: directory for a PLY file of each cloud."),
@@ -106,21 +106,14 @@ def predict(
     from edgecond.runs.model import Model
     from edgecond.runs.prediction import columns, predictions, Wanted
 
-    unread = 0
-
-    def report(sentence: str) -> None:
-        nonlocal unread
-        unread += 1
-        echo(sentence, err=True)
-
-    with users_errors():
+    with unread_reported() as report, users_errors():
         loaded = Model.load(model)
         if to is not None:
             if out is None or ply is not None:
                 raise DataError("--to needs the directory of the files to write, and no --ply: name it with --out.")
             folder, out = out, None
-        hidden = out is None and to is None and sys.stdout.isatty()  # rows over the terminal are progress enough
-        with written_to(out) as stream, counting(loaded.recipe.name, seen=not hidden) as progress:
+        seen = to is not None or not runs_over_the_terminal(out)
+        with written_to(out) as stream, counting(loaded.recipe.name, seen=seen) as progress:
             wanted = Wanted(loaded, probabilities, coverage, applicability)
             shared: dict[str, Any] = {"views": views, "report": report, "progress": progress}
             if to is not None:
@@ -135,5 +128,3 @@ def predict(
             for row in rows:
                 cells = [row[name] for name in names]
                 stream.write(json.dumps(row, ensure_ascii=False) + "\n" if lines else csv_line(cells, raw))
-    if unread:
-        raise typer.Exit(1)

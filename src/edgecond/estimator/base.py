@@ -11,8 +11,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
+from jaxtyping import Float
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -34,7 +35,7 @@ FORMER = {"batch": "batch_size", "rate": "learning_rate", "looks": "views"}  # p
 FIXED = ("task", "dataset", "options", "input.edges")  # settings that follow from X and y
 
 
-class EdgeCondEstimator(BaseEstimator):
+class EdgeCondEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """The common part of the estimators, whose docstrings explain the parameters."""
 
     _tasks: ClassVar[tuple[type[Task], ...]]
@@ -105,6 +106,25 @@ class EdgeCondEstimator(BaseEstimator):
         )
         self.history_ = trained.history
         return self._take(reader, trained.model)
+
+    def transform(self, X: Any, features: Any = None) -> Float[np.ndarray, "n d"]:
+        """Return the embedding of each row: the signal before the last FC; see `Model.embed`.
+
+        Args:
+            X: A sequence like the one that the network was fitted to.
+            features: Columns beside the rows, if `fit` was given some.
+        """
+        examples = self._examples(X, features)
+        return self.model_.embeddings(examples)
+
+    def fit_transform(self, X: Any, y: Any = None, features: Any = None) -> Float[np.ndarray, "n d"]:
+        """Train a network and return the embedding of each row; see `fit` and `transform`."""
+        return self.fit(X, y, features).transform(X, features)
+
+    @property
+    def _n_features_out(self) -> int:
+        """Number of columns of `transform`, which scikit-learn names after the class."""
+        return self.model_.network.embedding_width
 
     def save(self, path: str | Path) -> None:
         """Write the fitted network to a file, which `load` and the command line read; nothing in it is ever executed.
@@ -204,11 +224,15 @@ class EdgeCondEstimator(BaseEstimator):
 
     def _outputs(self, X: Any, features: Any = None) -> Outputs:
         """Return the mean outputs over the views of each row."""
+        examples = self._examples(X, features)
+        return self.model_.outputs(examples, self.views)
+
+    def _examples(self, X: Any, features: Any) -> Any:
+        """Return rows as examples for the network."""
         check_is_fitted(self, "model_")
         rows = listed(X)
         check_rows(rows, self.model_.kind)
-        examples = self._reader.unlabelled(rows)
-        return self.model_.outputs(self.model_.kind.with_features(examples, features, self.model_.learned), self.views)
+        return self.model_.kind.with_features(self._reader.unlabelled(rows), features, self.model_.learned)
 
     def _fit_targets(self, y: Any, count: int) -> tuple[type[Task], NDArray[Any], list[str]]:
         """Return the task, the target of each row as numbers, and the names of the classes or of the columns."""

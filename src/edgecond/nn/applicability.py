@@ -41,11 +41,12 @@ class Applicability:
 
 @torch.no_grad()
 def embed(network: Network, batches: Iterable[Sample]) -> Float[np.ndarray, "n d"]:
-    """Return the embedding of every sample."""
+    """Return the embedding of every sample, or of every vertex or point where a network predicts for those."""
     network.eval()
     device = next(network.parameters()).device
     found: list[Tensor] = []
     for sample in batches:
         sample = sample.to(device)
-        found.append(network.embed(*sample.inputs).double().cpu())
+        signal = network.embed(*sample.inputs)
+        found.append((signal if sample.voxel is None else signal[sample.voxel]).double().cpu())
     return torch.cat(found).numpy()

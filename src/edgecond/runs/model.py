@@ -245,13 +245,17 @@ class Model:
     def compared_with(self, examples: LabelledExamples, seed: int) -> Model:
         """Return the model with the embeddings of its training examples, or of a random choice of many."""
         chosen = np.random.default_rng(seed).permutation(len(examples))[:MOST_EMBEDDINGS]
-        found = embed(self.network, self._samples(examples.take(sorted(chosen.tolist()))))
+        found = self.embeddings(examples.take(sorted(chosen.tolist())))
         applicability = Applicability(found.astype(np.float32))
         return replace(self, uncertainty=replace(self.uncertainty, applicability=applicability))
 
     def distances(self, examples: Any) -> Float[np.ndarray, " n"]:
         """Return how far examples are from the training set; see `Applicability`."""
-        return self.uncertainty.reference.distances(embed(self.network, self._samples(examples)))
+        return self.uncertainty.reference.distances(self.embeddings(examples))
+
+    def embeddings(self, examples: Any) -> Float[np.ndarray, "n d"]:
+        """Return the signal before the last FC of the (first) network for one view of some examples; see `embed`."""
+        return embed(self.network, self._samples(examples))
 
     def predict(self, X: Any, *, views: int | None = None, features: Any = None) -> Outputs:
         """Return probabilities or numbers for rows in memory.
@@ -269,6 +273,19 @@ class Model:
             a column per class or target, in the order of `classes`.
         """
         return self.transient().outputs(self.rows(X, features), self.views(views))
+
+    def embed(self, X: Any, *, features: Any = None) -> Float[np.ndarray, "n d"]:
+        """Return the embeddings of rows in memory: the signal before the last FC, in one view of each.
+
+        Args:
+            X: The rows; see `predict`.
+            features: Columns beside the rows; see `predict`.
+
+        Returns:
+            A row per example, or per point or vertex where the model predicts for those. An ensemble has the embedding
+            of its first network.
+        """
+        return self.transient().embeddings(self.rows(X, features))
 
     def rows(self, X: Any, features: Any = None) -> Any:
         """Return rows in memory as examples; see `predict`."""

@@ -73,6 +73,13 @@ class Wanted:
         """Return the prediction for one example, or one vertex, by the names of columns."""
         return self.task.row(self.names, output, self.probabilities) | self._beside(output, spread, distance)
 
+    def parts(self, model: Model, examples: Any, views: int) -> tuple[Outputs, Any, Any]:
+        """Return outputs, spreads and distances, with None in the place of each that there is not."""
+        outputs, spread = model.outputs_and_spread(examples, views)
+        none = [None] * len(outputs)
+        distances = model.distances(examples) if self.applicability else none
+        return outputs, none if spread is None else spread, distances
+
     def _beside(self, output: _Row, spread: _Row | None, distance: float | None) -> Row:
         """Return how sure a prediction is."""
         cells: Row = {} if spread is None else {**self.task.spread_row(self.names, output, spread)}
@@ -81,7 +88,28 @@ class Wanted:
         return cells if distance is None else cells | {"distance": round(float(distance), 4)}
 
 
-def columns(model: Model, wanted: Wanted | None = None, ply: Path | None = None) -> list[str]:
+class Embedding:
+    """The signal before the last FC of a model in the place of its predictions; see `Model.embed`."""
+
+    def __init__(self, model: Model) -> None:
+        self.names = [f"e{number}" for number in range(model.network.embedding_width)]
+
+    def columns(self) -> list[str]:
+        """Return the names of the columns of an embedding."""
+        return self.names
+
+    def row(self, output: _Row, spread: _Row | None, distance: float | None) -> Row:
+        """Return the embedding of one example, or one vertex, by the names of columns."""
+        return dict(zip(self.names, output.astype(np.float32), strict=True))
+
+    def parts(self, model: Model, examples: Any, views: int) -> tuple[Outputs, Any, Any]:
+        """Return the embeddings, and None in the place of spreads and distances."""
+        found = model.embeddings(examples)
+        none = [None] * len(found)
+        return found, none, none
+
+
+def columns(model: Model, wanted: Wanted | Embedding | None = None, ply: Path | None = None) -> list[str]:
     """Return the names of the columns of `predictions`, in order."""
     if ply is not None:
         if not model.kind.writes_points or not model.task.per_vertex:
@@ -102,7 +130,7 @@ def predicted(model: Model, X: Any, *, views: int | None = None, features: Any =
         options: What is wanted; see `Wanted`.
     """
     wanted, examples, model = Wanted(model, **options), model.rows(X, features), model.transient()
-    return [wanted.row(*parts) for parts in zip(*_parts(model, examples, model.views(views), wanted), strict=True)]
+    return [wanted.row(*parts) for parts in zip(*wanted.parts(model, examples, model.views(views)), strict=True)]
 
 
 def predictions(
@@ -111,7 +139,7 @@ def predictions(
     *,
     views: int | None = None,
     smiles: str | None = None,
-    wanted: Wanted | None = None,
+    wanted: Wanted | Embedding | None = None,
     ply: Path | None = None,
     jobs: int = 1,
     report: Report,
@@ -128,7 +156,7 @@ def predictions(
         views: Number of views whose outputs are averaged: orientations of a cloud or sparsifications of a graph, those
             of the recipe by default.
         smiles: Column of the SMILES in a table.
-        wanted: What is wanted of each prediction.
+        wanted: What is wanted of each example: its prediction, or its embedding.
         ply: Where there are predictions for points: directory for a file of each cloud with them.
         jobs: Number of processes that read and predict; their predictions are the same.
         report: Called with a sentence about what cannot be read.
@@ -183,7 +211,7 @@ def _computed(work: Callable[[Any], Shard], shards: Iterator[Any], jobs: int) ->
         yield from results
 
 
-def _predicted(model: Model, views: int, wanted: Wanted, shard: Any) -> Shard:
+def _predicted(model: Model, views: int, wanted: Wanted | Embedding, shard: Any) -> Shard:
     """Read a shard and predict its examples."""
     found: list[Prediction] = []
     unread: list[str] = []
@@ -199,20 +227,14 @@ def _predicted(model: Model, views: int, wanted: Wanted, shard: Any) -> Shard:
     return Shard(found, unread, [str(each.message) for each in caught if issubclass(each.category, DataWarning)], size)
 
 
-def _parts(model: Model, examples: Any, views: int, wanted: Wanted) -> tuple[Outputs, Any, Any]:
-    """Return outputs, spreads and distances, with None in the place of each that there is not."""
-    outputs, spread = model.outputs_and_spread(examples, views)
-    none = [None] * len(outputs)
-    distances = model.distances(examples) if wanted.applicability else none
-    return outputs, none if spread is None else spread, distances
-
-
-def _outputs(model: Model, batch: Batch, views: int, wanted: Wanted, report: Report) -> Iterator[Prediction]:
+def _outputs(
+    model: Model, batch: Batch, views: int, wanted: Wanted | Embedding, report: Report
+) -> Iterator[Prediction]:
     """Yield outputs, spread and distance of each example; if no graph can be made of one, each is predicted alone."""
     if not len(batch):
         return
     try:
-        outputs, spread, distances = _parts(model, batch.examples, views, wanted)
+        outputs, spread, distances = wanted.parts(model, batch.examples, views)
     except ValueError as error:
         if len(batch) > 1:
             for single in batch.singles():

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from edgecond.errors import RecipeError
 from edgecond.nn.tasks.conformal import Scores
-from edgecond.nn.tasks.findings import Cards, Finding
+from edgecond.nn.tasks.findings import Cards, Finding, Marks
 from edgecond.nn.tasks.uncertainty import Judged
 from edgecond.notation import Architecture
 
@@ -335,6 +335,10 @@ class Task(ABC):
     @abstractmethod
     def findings(self, names: Sequence[str], y: NDArray[Any], views: Views) -> list[Finding]:
         """Return what a report shows of predictions beside the truth."""
+
+    @abstractmethod
+    def marks(self, names: Sequence[str], y: NDArray[Any], outputs: Outputs) -> Marks:
+        """Return the colours of examples, or of vertices, on a map, and which predictions are marked as wrong."""
 
     # Files
 

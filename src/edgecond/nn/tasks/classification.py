@@ -14,7 +14,7 @@ from torch import nn, Tensor
 
 from edgecond.nn.tasks.base import Loss, Outputs, Task, Views
 from edgecond.nn.tasks.conformal import Scores
-from edgecond.nn.tasks.findings import Cards, ConfusionMatrix, Finding, Gallery, Part, percent, SHOWN, Table
+from edgecond.nn.tasks.findings import Cards, ConfusionMatrix, Finding, Gallery, Marks, Part, percent, SHOWN, Table
 from edgecond.nn.tasks.uncertainty import (
     coverage_table,
     FEWEST,
@@ -253,6 +253,9 @@ class Classification(Task):
 
     def findings(self, names: Sequence[str], y: Classes, views: Views) -> list[Finding]:
         return [*self._classes(names, y, views), self._mistakes(names, y, views)]
+
+    def marks(self, names: Sequence[str], y: Classes, outputs: Outputs) -> Marks:
+        return Marks(y, tuple(names), "class", (y >= 0) & (outputs.argmax(1) != y))
 
     @classmethod
     def written(cls, metrics: Mapping[str, float]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
 
 @dataclass(frozen=True)
@@ -73,6 +73,25 @@ class Curves:
     vertical: str
     caption: str
     diagonal: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Marks:
+    """What the colours on a map of examples mean, and which examples are marked.
+
+    Attributes:
+        colours: The class of each example, or a number.
+        classes: Names of the classes; empty for numbers.
+        title: What the colours are.
+        wrong: Whether each prediction is wrong.
+        mistake: What is marked as wrong.
+    """
+
+    colours: Float[np.ndarray, " n"] | Int[np.ndarray, " n"]
+    classes: tuple[str, ...]
+    title: str
+    wrong: Bool[np.ndarray, " n"]
+    mistake: str = "wrong prediction"
 
 
 Part = Cards | Table | ConfusionMatrix | Scatter | Gallery | Curves

@@ -14,7 +14,7 @@ from torch import nn, Tensor
 from edgecond.nn.tasks.base import Loss, Outputs, Task, titles, Views, weighted_sum
 from edgecond.nn.tasks.columns import known_pairs, means
 from edgecond.nn.tasks.conformal import Scores
-from edgecond.nn.tasks.findings import Finding, Gallery, Part, percent, SHOWN, Table
+from edgecond.nn.tasks.findings import Finding, Gallery, Marks, Part, percent, SHOWN, Table
 from edgecond.nn.tasks.uncertainty import (
     coverage_table,
     FEWEST,
@@ -196,6 +196,11 @@ class Multilabel(Task):
         )
         headers = ("Label", *self.metrics.values(), "Positive", "Negative")
         return [Finding("Labels", lead, (Table(headers, rows),)), self._mistakes(names, y, outputs)]
+
+    def marks(self, names: Sequence[str], y: Outputs, outputs: Outputs) -> Marks:
+        """Return the number of positive labels of each example; those with a wrong label are marked."""
+        wrong = ~np.isnan(y) & ((outputs > 0.5) != (y > 0.5))
+        return Marks(np.nansum(y, 1), (), "positive labels", wrong.any(1), "a label predicted wrong")
 
     def _mistakes(self, names: Sequence[str], y: Outputs, outputs: Outputs) -> Finding:
         """The wrong labels with the highest probability."""

@@ -15,7 +15,7 @@ from torch import Tensor
 from edgecond.nn.tasks.base import Loss, Outputs, Task, titles, Views, weighted_sum
 from edgecond.nn.tasks.columns import known_pairs, means
 from edgecond.nn.tasks.conformal import Scores
-from edgecond.nn.tasks.findings import Finding, Gallery, Part, Scatter, SHOWN, Table
+from edgecond.nn.tasks.findings import Finding, Gallery, Marks, Part, Scatter, SHOWN, Table
 from edgecond.nn.tasks.uncertainty import coverage_table, Judged, retention_curve, uncertainty_section
 
 
@@ -178,6 +178,11 @@ class Regression(Task):
             "predictions equal the truth."
         )
         return [Finding("Targets", lead, (table, *plots)), *self._errors(names, y, outputs)]
+
+    def marks(self, names: Sequence[str], y: Outputs, outputs: Outputs) -> Marks:
+        """Return the first target of each example; errors of more than a standard deviation are marked."""
+        errors = np.abs(np.nan_to_num(outputs - y)) / np.array(self.scale)
+        return Marks(y[:, 0], (), names[0], (errors > 1).any(1), "error above a standard deviation of the training set")
 
     def _errors(self, names: Sequence[str], y: Outputs, outputs: Outputs) -> list[Finding]:
         """The largest errors, in standard deviations of the training set."""

@@ -1,0 +1,72 @@
+"""What verbs share that read many files and write a row for each example as it comes."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, cast, TextIO
+
+import typer
+
+from edgecond.cli.console import echo
+from edgecond.errors import printable
+
+ModelPath = Annotated[
+    Path,
+    typer.Argument(metavar="MODEL", help="A model file, or the directory of a run."),
+]
+Files = Annotated[
+    list[Path],
+    typer.Argument(
+        help="Clouds or meshes, or directories of them; for molecules, CSV files; for graphs, folders or zips of "
+        "TU files, or the tensors of PyG batches."
+    ),
+]
+Smiles = Annotated[str | None, typer.Option(help="Column of the SMILES in a CSV.")]
+Processes = Annotated[
+    int | None, typer.Option("--jobs", min=1, max=256, help="Number of processes; the number of cores by default.")
+]
+
+
+@contextmanager
+def unread_reported() -> Iterator[Callable[[str], None]]:
+    """Yield what prints a sentence about a file that cannot be read; if there was one, the exit status is 1."""
+    unread = 0
+
+    def report(sentence: str) -> None:
+        nonlocal unread
+        unread += 1
+        echo(sentence, err=True)
+
+    yield report
+    if unread:
+        raise typer.Exit(1)
+
+
+def runs_over_the_terminal(out: Path | None) -> bool:
+    """Return whether rows are written to a terminal, where they are progress enough."""
+    return out is None and sys.stdout.isatty()
+
+
+class _Terminal(io.TextIOBase):
+    """Standard output, with control characters in names written out."""
+
+    def write(self, text: str) -> int:
+        return sys.stdout.write(printable(text))
+
+
+@contextmanager
+def written_to(out: Path | None) -> Iterator[TextIO]:
+    """Yield the stream of rows: standard output, or a file that is written whole or not at all."""
+    if out is None:
+        yield cast(TextIO, _Terminal()) if sys.stdout.isatty() else sys.stdout
+        return
+    from edgecond.files import atomic_file
+
+    with atomic_file(out) as file:
+        text = io.TextIOWrapper(file, "utf-8", "backslashreplace", newline="")
+        yield text
+        text.detach()  # which writes what is left, and leaves the file open

@@ -247,12 +247,3 @@ def test_a_run_without_a_directory_trains_the_same_network_and_writes_nothing(re
     assert [epoch["loss"] for epoch in found.history] == [epoch["loss"] for epoch in kept.history]
     for one, other in zip(found.model.network.parameters(), kept.model.network.parameters(), strict=True):
         torch.testing.assert_close(one, other, rtol=0, atol=0)
-
-
-def test_the_metrics_of_each_epoch_are_given_when_it_ends(recipe, tmp_path):
-    """A search stops a run that is worse than others by what it raises there."""
-    seen = []
-
-    trained = train(recipe, directory=tmp_path, end_epoch=seen.append)
-
-    assert seen == trained.history

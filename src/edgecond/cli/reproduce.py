@@ -16,6 +16,7 @@ from edgecond.cli.running import (
     Epochs,
     in_parallel,
     Jobs,
+    Log,
     precompute,
     Results,
     Resume,
@@ -47,6 +48,7 @@ def reproduce(
     epochs: Epochs = None,
     workers: Workers = 0,
     resume: Resume = True,
+    log: Log = None,
     runs: Runs = Path("runs"),
     results: Results = Path("results"),
 ) -> None:
@@ -64,6 +66,7 @@ def reproduce(
     """
     from edgecond.paper import queue, records
     from edgecond.runs.recipe import experiment, find, parse_settings, recipes, with_epochs
+    from edgecond.runs.tracking import trackers
 
     if every == bool(rows):
         echo(f"reproduce needs rows, or --all: got {'both' if every else 'neither'}. See `edgecond list`.", err=True)
@@ -75,16 +78,17 @@ def reproduce(
         wanted = queue.tasks(chosen, fold, seed or [0])
         if every or missing:
             wanted = queue.without_record(wanted, results)
+        callbacks = trackers(log)
     if not wanted:
         echo("every fold has a record.")
         return
     options = {"epochs": epochs, "workers": workers, "runs": runs, "results": results}
-    changed = [f"--set={change}" for change in settings or []]
+    changed = [*[f"--set={change}" for change in settings or []], *([f"--log={log}"] if log else [])]
     if len(names) > 1:
         _run_rows(wanted, jobs, [*changed, *words_for(options, resume)], results)
         return
     [(row, recipe)] = chosen
-    work = partial(records.reproduce, recipe, about={"changes": changes} if changes else None)
+    work = partial(records.reproduce, recipe, about={"changes": changes} if changes else None, callbacks=callbacks)
     folds = [(task.fold, task.seed) for task in wanted]
     run_folds(["reproduce", row, *changed], recipe, work, folds, jobs, resume, _metrics(find(row)), options)
 

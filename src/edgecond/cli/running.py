@@ -43,6 +43,13 @@ Workers = Annotated[
     typer.Option(min=0, max=256, help="Number of processes that build batches ahead.", rich_help_panel="Training"),
 ]
 Resume = Annotated[bool, typer.Option("--resume/--restart", help="Resume a run that was stopped, or start again.")]
+Log = Annotated[
+    str | None,
+    typer.Option(
+        help="Write the metrics of each epoch for a program that shows them while a run trains: tensorboard.",
+        rich_help_panel="Output",
+    ),
+]
 Runs = Annotated[Path, typer.Option(help="Directory of checkpoints.")]
 Results = Annotated[Path, typer.Option(help="Directory of records.")]
 

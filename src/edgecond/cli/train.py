@@ -11,7 +11,7 @@ from edgecond.cli import options
 from edgecond.cli._app import verb
 from edgecond.cli.console import echo, users_errors
 from edgecond.cli.options import OUTPUT, TRAINING
-from edgecond.cli.running import is_one_of_many, Jobs, print_evaluation, Settings, watched, Workers
+from edgecond.cli.running import is_one_of_many, Jobs, Log, print_evaluation, Settings, watched, Workers
 from edgecond.data import MAX_SEED
 
 if TYPE_CHECKING:
@@ -105,6 +105,7 @@ def train(
             "--restart", help="Start from the beginning, whatever the directory holds.", rich_help_panel=OUTPUT
         ),
     ] = False,
+    log: Log = None,
     out: Annotated[
         Path | None,
         typer.Option(help="Directory of the run; runs/train/DATASET by default.", rich_help_panel=OUTPUT),
@@ -135,10 +136,12 @@ def train(
     from edgecond.runs.model import kind_for, Model
     from edgecond.runs.recipe import find, parse_settings, recipes, with_epochs, with_settings
     from edgecond.runs.settings_file import read_settings
+    from edgecond.runs.tracking import trackers
 
     known = {*names(), *recipes()}  # these names are no paths, whatever the directory holds
     all_folds = folds is not None and fold is None
     with users_errors():
+        callbacks = trackers(log)
         changes = {} if recipe_file is None else read_settings(recipe_file)
         if epochs is not None:
             changes.pop("train.epochs", None)
@@ -177,7 +180,7 @@ def train(
                 f"{data} must be a data set, a row of `edgecond list`, or the path of your data: it is none of them."
                 f"{did_you_mean(data, known, cutoff=0.6, list_known=False)}"
             )
-    run_options: dict[str, Any] = {"workers": workers, "restart": restart, "start": start}
+    run_options: dict[str, Any] = {"workers": workers, "restart": restart, "start": start, "callbacks": callbacks}
     with parallel.processes():
         if data in known:
             return _train_row(data, recipe, fold or 0, seed, out or Path("runs/train", data), run_options)

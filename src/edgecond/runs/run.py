@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
@@ -35,11 +35,23 @@ from edgecond.runs.train import SCHEDULE_SETTINGS, Train
 SAVE_EVERY = 60.0  # seconds between checkpoints within a run
 KEPT = ("settings", "seconds", "history", "sums")  # of a run, in its checkpoint
 Observer = Callable[[Step, int, int], bool]  # step, batches per epoch, epochs -> whether to go on
-EpochObserver = Callable[[Mapping[str, Any]], object]  # metrics of an epoch that has ended
 
 
 class Interrupted(EdgecondError):
     """A run was asked to stop; it is saved and can be resumed."""
+
+
+class Callback(Protocol):
+    """Follows runs, in the first process if there are several. A run that is stopped has no end; an error stops it."""
+
+    def begin(self, run: Run) -> None:
+        """Take a run that is about to begin, or to be resumed after the epochs of its history."""
+
+    def epoch(self, metrics: Mapping[str, float]) -> None:
+        """Take the metrics of an epoch that has ended: its number `epoch`, from 1, `loss`, `learning_rate` and more."""
+
+    def end(self, trained: Trained) -> None:
+        """Take what a run has resulted in; its model is saved."""
 
 
 @dataclass
@@ -54,7 +66,7 @@ class Run:
         history: Metrics of each epoch that has ended.
         sums: Loss, metric and number of examples of the current epoch.
         selection: Choice of the epoch by a validation set; none for the last epoch.
-        end_epoch: Called with the metrics of each epoch that has ended.
+        callbacks: What follows the run.
     """
 
     directory: Path | None
@@ -64,7 +76,7 @@ class Run:
     history: list[dict[str, Any]] = field(default_factory=list)
     sums: list[float] = field(default_factory=lambda: [0.0, 0.0, 0.0])
     selection: Selection | None = None
-    end_epoch: EpochObserver = lambda epoch: None
+    callbacks: Sequence[Callback] = ()
 
     @property
     def checkpoint(self) -> Path:
@@ -186,7 +198,8 @@ class Run:
         self.history.append({"epoch": step.epoch + 1, **means, **validation, **about})
         self.sums = [0.0, 0.0, 0.0]
         self._log()
-        self.end_epoch(self.history[-1])
+        for callback in self.callbacks:
+            callback.epoch(self.history[-1])
 
     def _log(self) -> None:
         """Write the epochs so far."""
@@ -222,7 +235,6 @@ def train(
     workers: int = 0,
     restart: bool = False,
     observe: Observer = lambda step, batches, epochs: True,
-    end_epoch: EpochObserver = lambda epoch: None,
     progress: Progress = no_progress,
     ready: Callable[[], object] = lambda: None,
     parts: tuple[LabelledExamples, LabelledExamples] | None = None,
@@ -231,6 +243,7 @@ def train(
     device: torch.device | None = None,
     start: Start | None = None,
     member: int = 0,
+    callbacks: Sequence[Callback] = (),
 ) -> Trained:
     """Train the network of a recipe on all folds but one; a run that was stopped is resumed.
 
@@ -245,7 +258,6 @@ def train(
         workers: Number of processes that build batches ahead.
         restart: Start from the beginning, whatever is in the directory.
         observe: Called after every step; the run stops, saved, when it returns False.
-        end_epoch: Called with the metrics of each epoch that has ended.
         progress: Called while the pyramids of graphs are computed.
         ready: Called before the first step, when all is prepared.
         parts: Training set and test set instead of those that the recipe names.
@@ -254,6 +266,7 @@ def train(
         device: Device of the network; a GPU if there is one by default.
         start: A model to start from, instead of random weights; the examples have its vocabulary (`Start.extended`).
         member: Number of the network of an ensemble.
+        callbacks: What follows the run; see `Callback`.
     """
     recipe = with_epochs(recipe, epochs)
     if start is not None:
@@ -270,17 +283,23 @@ def train(
         made_of = {"recipe": recipe.settings(), "data": examples.digest, "fold": fold, "seed": seed, "split": split}
         made_of |= {} if examples.weights is None else {"weights": sha256(examples.weights.numpy().tobytes())}
         made_of |= {} if start is None else start.about
-        run = Run(directory, made_of, _training(model, seed), end_epoch=end_epoch)
+        run = Run(directory, made_of, _training(model, seed))
         run.selection = _selection(model, run.training, validation)
         if directory is not None and not restart:
             run.resume(len(batches))
+        run.callbacks = callbacks if parallel.rank() == 0 else ()
+        for callback in run.callbacks:
+            callback.begin(run)
         ready()
         run.learn(Ahead(batches, workers), observe)
         run.settle()
         model.about.update(fold=fold, epochs=run.chosen_epoch)
         if directory is not None and parallel.rank() == 0:
             model.save(directory / FILE)
-    return Trained(model, test, run.history, run.seconds)
+        trained = Trained(model, test, run.history, run.seconds)
+        for callback in run.callbacks:
+            callback.end(trained)
+    return trained
 
 
 def _training(model: Model, seed: int) -> Training:

@@ -246,6 +246,24 @@ class Study:
         return path
 
 
+@dataclass(frozen=True)
+class _Epochs(run.Callback):
+    """Follows a run by the metrics of its epochs alone.
+
+    Attributes:
+        report: Called with the metrics of each; what it raises stops the run.
+    """
+
+    report: Callable[[Mapping[str, float]], None]
+
+    def begin(self, run: run.Run) -> None: ...
+
+    def epoch(self, metrics: Mapping[str, float]) -> None:
+        self.report(metrics)
+
+    def end(self, trained: run.Trained) -> None: ...
+
+
 @dataclass(frozen=True, eq=False)
 class Claim:
     """A trial that this process runs, and no other; if it is interrupted, it can be claimed again and is resumed."""
@@ -293,7 +311,7 @@ class Claim:
         metric, before = f"validation_{problem.task.validation_metric}", list[float]()
         for number, (train, validation) in enumerate(problem.folds):
 
-            def end_epoch(epoch: Mapping[str, Any], number: int = number) -> None:
+            def report(epoch: Mapping[str, float], number: int = number) -> None:
                 if metric in epoch:
                     share = (number + epoch["epoch"] / recipe.train.epochs) / len(problem.folds)
                     self._report(fmean([*before, epoch[metric]]), int(STEPS * share))
@@ -305,7 +323,7 @@ class Claim:
                 parts=(train, validation),
                 validation=validation,
                 split=problem.digest,
-                end_epoch=end_epoch,
+                callbacks=[_Epochs(report)],
                 **options,
             )
             # The model of a recipe is that of its last epoch, unless it waits for the best.

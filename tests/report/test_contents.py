@@ -5,11 +5,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from sklearn.decomposition import PCA
 from sklearn.metrics import roc_auc_score
 
 from edgecond.report import write
-from edgecond.report.contents import Contents, principal_plane
+from edgecond.report.contents import Contents
 from tests.report.conftest import EPOCHS, of_graphs
 from tests.report.reading import read
 
@@ -126,18 +125,6 @@ def test_the_map_has_a_point_for_each_test_example_and_a_ring_around_each_mistak
     points = [trace for trace in figure["data"] if trace not in rings]
     assert sum(len(trace["x"]) for trace in points) == len(y)
     assert sum(len(trace["x"]) for trace in rings) == wrong.sum()
-
-
-def test_the_plane_of_a_map_is_that_of_scikit_learn():
-    """Up to the sign of a component; points on a line have no second one."""
-    rows = np.random.default_rng(0).normal(size=(40, 5)) @ np.diag([5, 3, 1, 1, 1])
-    pca = PCA(2).fit(rows)
-
-    positions, shares = principal_plane(rows)
-
-    np.testing.assert_allclose(np.abs(positions), np.abs(pca.transform(rows)), atol=1e-9)
-    np.testing.assert_allclose(shares, pca.explained_variance_ratio_, atol=1e-9)
-    assert principal_plane(np.ones((3, 1)))[0].tolist() == [[0, 0]] * 3
 
 
 def test_an_unknown_target_is_neither_an_error_nor_a_point(regression):

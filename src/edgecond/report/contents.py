@@ -15,8 +15,9 @@ from edgecond.data.kinds import LabelledExamples
 from edgecond.nn.tasks import Outputs
 from edgecond.nn.tasks.findings import Cards, ConfusionMatrix, Curves, Finding, Gallery, Part, Scatter, Table
 from edgecond.report import drawings, explanations, filters
-from edgecond.report.figures import confusion, curve, evenly, lines, Panel, Picture, plane, POINTS, scatter
-from edgecond.report.page import cards, facts, figures, page, section, table
+from edgecond.report.figures import confusion, curve, evenly, lines, Panel, Picture, POINTS, scatter
+from edgecond.report.maps import drawn_map, key_of, principal_plane
+from edgecond.report.page import cards, facts, figures, key, page, section, table
 from edgecond.runs.explanation import explained, Wanted
 from edgecond.runs.model import Model
 from edgecond.runs.recipe import recipes
@@ -148,14 +149,14 @@ class Contents:
         positions, shares = principal_plane(embeddings)
         outputs = np.mean(self.views, axis=0)[chosen]
         marks = self.model.task.marks(self.model.classes, self.test.ys.numpy()[chosen], outputs)
-        drawn = plane(positions, marks, [self._name(number) for number in chosen.tolist()])
+        drawn = drawn_map(positions, marks, [self._name(number) for number in chosen.tolist()])
         lead = (
             f"{len(chosen):,} test examples by the signal before the last FC, projected onto its two principal "
             f"components, which have {shares[0]:.0%} and {shares[1]:.0%} of its variance. Examples that are alike to "
             f"the network are close to each other. Colour: {marks.title}. Ring: {marks.mistake}."
         )
         caption = f"Map of the test set: {int(marks.wrong.sum())} of {len(chosen)} examples have a ring."
-        return section("Map", lead, figures([Panel(drawn, caption, 1.2)], wide=True))
+        return section("Map", lead, figures([Panel(drawn, caption, 1.2)], wide=True), key(key_of(marks)))
 
     def _pyramid(self) -> str:
         typical = self.model.kind.levels(self.test, self.model.preparation, drawings.VERTICES)
@@ -184,18 +185,6 @@ class Contents:
         return section(
             "Settings", lead, facts([(name, _text(value)) for name, value in shown.items() if value is not None])
         )
-
-
-def principal_plane(rows: Float[np.ndarray, "n d"]) -> tuple[Float[np.ndarray, "n 2"], Float[np.ndarray, " 2"]]:
-    """Return the coordinates of rows along their two principal components, and the share of the variance of each.
-
-    The sign of a component is that which makes its largest coordinate positive.
-    """
-    centred = rows - rows.mean(0)
-    left, values, _ = np.linalg.svd(np.pad(centred, ((0, 0), (0, max(0, 2 - rows.shape[1])))), full_matrices=False)
-    positions = left[:, :2] * values[:2]
-    signs = np.sign(positions[np.abs(positions).argmax(0), [0, 1]])
-    return positions * np.where(signs == 0, 1, signs), values[:2] ** 2 / max(float((values**2).sum()), 1e-300)
 
 
 def _text(value: Any) -> str:

@@ -12,11 +12,6 @@ import numpy as np
 from jaxtyping import Float, Int
 from numpy import ndarray as Array
 
-from edgecond.nn.tasks.findings import Marks
-
-PALETTE = ("#3b82c4", "#e4972e", "#4aa564", "#9467bd", "#8c6d5a", "#17becf", "#d48cc2", "#a3a338", "#6b7fd7", "#2f8f83")
-"""Colours of classes, in turn; none is that of mistakes."""
-
 Figure = dict[str, Any]  # "data" and "layout", as in JSON
 
 ACCENT = "#3b82c4"
@@ -136,48 +131,6 @@ def scatter(truth: Float[Array, " n"], predicted: Float[Array, " n"], names: Seq
             "xaxis": axis | {"title": {"text": "true"}, "constrain": "domain"},
             "yaxis": axis | {"title": {"text": "predicted"}, "scaleanchor": "x", "constrain": "domain"},
             "showlegend": False,
-            "margin": margin(8),
-        },
-    }
-
-
-def plane(positions: Float[Array, "n 2"], marks: Marks, names: Sequence[str]) -> Figure:
-    """Draw examples as points in a plane, coloured by class or number, with rings around wrong predictions."""
-    text = [plain(name) for name in names]
-    hidden = {"showticklabels": False, "zeroline": False, "automargin": True}
-
-    def points(chosen: Any, marker: dict[str, Any], name: str, hover: str) -> Figure:
-        return {
-            "type": "scatter",
-            "mode": "markers",
-            "name": plain(name, 40),
-            "x": numbers(positions[chosen, 0]),
-            "y": numbers(positions[chosen, 1]),
-            "text": [text[number] for number in np.flatnonzero(chosen)],
-            "marker": {"size": 7, "opacity": 0.8} | marker,
-            "hovertemplate": f"{hover}<extra></extra>",
-        }
-
-    if marks.classes:
-        traces = [
-            points(marks.colours == number, {"color": PALETTE[number % len(PALETTE)]}, name, f"%{{text}} {plain(name)}")
-            for number, name in enumerate(marks.classes)
-            if (marks.colours == number).any()
-        ]
-    else:
-        bar = {"title": {"text": plain(marks.title), "side": "right"}, "thickness": 8, "outlinewidth": 0}
-        scale = {"color": numbers(marks.colours), "colorscale": "Viridis", "colorbar": bar}
-        traces = [points(np.full(len(positions), True), scale, marks.title, "%{text}: %{marker.color}")]
-        traces[0]["showlegend"] = False
-    ring = {"symbol": "circle-open", "size": 13, "opacity": 1, "color": "#d62728", "line": {"width": 2}}
-    wrong = points(marks.wrong, ring, marks.mistake, "") | {"hoverinfo": "skip", "hovertemplate": None}
-    below = {"orientation": "h", "y": -0.12, "yanchor": "top"}
-    return {
-        "data": [*traces, wrong] if marks.wrong.any() else traces,
-        "layout": {
-            "xaxis": hidden | {"title": {"text": "first principal component"}},
-            "yaxis": hidden | {"title": {"text": "second principal component"}},
-            "legend": below,
             "margin": margin(8),
         },
     }

@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterable, Sequence
 from importlib.resources import files
 from string import Template
+from typing import NamedTuple
 
 from edgecond.errors import EdgecondError
 from edgecond.report.figures import Panel, Picture
@@ -58,6 +59,23 @@ def table(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     ]
     body = "\n".join(lines)
     return f'<div class="scroll"><table>\n<thead><tr>{head}</tr></thead>\n<tbody>{body}</tbody>\n</table></div>\n'
+
+
+class Sign(NamedTuple):
+    """A sign on a figure, its colour, and what it means."""
+
+    letter: str
+    colour: str
+    meaning: str
+
+
+def key(signs: Iterable[Sign]) -> str:
+    """Return what the signs on a figure mean, as a list that flows around as text does."""
+    items = "\n".join(
+        f'<li><span style="color:{colour}" aria-hidden="true">{letter}</span> {html.escape(meaning)}</li>'
+        for letter, colour, meaning in signs
+    )
+    return f'<ul class="key">{items}</ul>\n'
 
 
 def figures(panels: Iterable[Panel | Picture], *, wide: bool = False) -> str:

@@ -9,7 +9,7 @@ import typer
 
 from edgecond.cli._app import verb
 from edgecond.cli.console import echo, users_errors
-from edgecond.cli.running import print_evaluation, watched
+from edgecond.cli.running import print_kept_evaluation, watched
 
 
 @verb()
@@ -32,7 +32,7 @@ def demo(
     recipe = find("digits/ecc")
     echo(f"{recipe.network}\non 1,437 handwritten digits of 8 x 8 pixels, each a cloud of 64 points")
     trained = watched("digits", run.train, recipe, directory=out, epochs=epochs, restart=True)
-    print_evaluation(trained.model, trained.test)
+    print_kept_evaluation(trained, out)
     examples = out / "examples"
     for number, (cloud, y) in enumerate(digits.load()[1].take(range(3))):
         points = torch.cat([cloud.positions, cloud.signal], dim=1)

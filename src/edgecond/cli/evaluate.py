@@ -14,7 +14,7 @@ from edgecond.cli.running import load_test_set, Moved, print_evaluation
 
 @verb()
 def evaluate(
-    model: Annotated[Path, typer.Argument(help="A model file, or the directory of a run.")],
+    model: Annotated[Path, typer.Argument(help="A model file, the directory of a run, or a pretrained model.")],
     fold: Annotated[int | None, typer.Option(min=0, help="The fold to test on instead of the run's.")] = None,
     views: Annotated[
         int | None,

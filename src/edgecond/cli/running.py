@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from edgecond.nn.training import Step
     from edgecond.runs.model import Model
     from edgecond.runs.recipe import Recipe
+    from edgecond.runs.run import Trained
 
 _PARENT = "EDGECOND_PARENT"  # number of the process that runs folds in parallel, with whose end they stop
 
@@ -88,8 +89,8 @@ def watched(name: str, work: Callable[..., T], *args: Any, **options: Any) -> T:
             raise typer.Exit(130) from None
 
 
-def print_evaluation(model: Model, test: LabelledExamples, views: int | None = None) -> None:
-    """Print the metrics of a model on its test set and, where there are classes, the confusion matrix."""
+def print_evaluation(model: Model, test: LabelledExamples, views: int | None = None) -> dict[str, float]:
+    """Print the metrics of a model on its test set and, where there are classes, the confusion matrix; return them."""
     with users_errors():
         members, y = model.outputs_per_member(test, views), test.ys.numpy()
         outputs = [view.mean(0) for view in members]
@@ -112,6 +113,7 @@ def print_evaluation(model: Model, test: LabelledExamples, views: int | None = N
     if model.uncertainty.scores:
         mean, spread = model.mean_and_spread(members)
         echo(model.uncertainty.coverage(model.task.nonconformity(y, mean, spread)))
+    return metrics
 
 
 def shown_metrics(model: Model, metrics: Mapping[str, float]) -> dict[str, float]:
@@ -130,13 +132,21 @@ def written(model: Model, metrics: Mapping[str, float]) -> str:
 def load_test_set(run: Path, model: Model, moved: Path | None = None, fold: int | None = None) -> LabelledExamples:
     """Return the test set of a run: of a data set, or of user data."""
     from edgecond.data import datasets
+    from edgecond.runs.pretrained import locate
     from edgecond.runs.source import read_test_set
 
     recipe, number = model.recipe, model.about.get("fold", 0) if fold is None else fold
     if recipe.dataset in datasets.names():
         _, test = datasets.load(recipe.dataset, number, **recipe.options)
         return model.kind.extended(test, model.learned)
-    return read_test_set(run, model, moved=moved, fold=fold)
+    return read_test_set(locate(run), model, moved=moved, fold=fold)
+
+
+def print_kept_evaluation(trained: Trained, directory: Path) -> None:
+    """Print the metrics of a run on its test set, and keep them in its model file."""
+    metrics = print_evaluation(trained.model, trained.test)
+    with users_errors():
+        trained.keep(metrics, directory)
 
 
 def stop_with_parent() -> None:

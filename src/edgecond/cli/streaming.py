@@ -16,7 +16,7 @@ from edgecond.errors import printable
 
 ModelPath = Annotated[
     Path,
-    typer.Argument(metavar="MODEL", help="A model file, or the directory of a run."),
+    typer.Argument(metavar="MODEL", help="A model file, the directory of a run, or a pretrained model, as model/esol."),
 ]
 Files = Annotated[
     list[Path],

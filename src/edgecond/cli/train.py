@@ -11,7 +11,7 @@ from edgecond.cli import options
 from edgecond.cli._app import verb
 from edgecond.cli.console import echo, users_errors
 from edgecond.cli.options import OUTPUT, TRAINING
-from edgecond.cli.running import is_one_of_many, Jobs, Log, print_evaluation, Settings, watched, Workers
+from edgecond.cli.running import is_one_of_many, Jobs, Log, print_kept_evaluation, Settings, watched, Workers
 from edgecond.data import MAX_SEED
 
 if TYPE_CHECKING:
@@ -216,5 +216,5 @@ def _train_row(name: str, recipe: Recipe, fold: int, seed: int, out: Path, optio
         options = options | {"parts": (train, test)}
     trained = watched(name, ensemble.train, recipe, fold, seed, directory=out, **options)
     if parallel.rank() == 0:
-        print_evaluation(trained.model, trained.test)
+        print_kept_evaluation(trained, out)
         echo(f"The model is in {out}; `edgecond report {out}` writes a page about it.")

@@ -10,7 +10,15 @@ from typing import Any, TYPE_CHECKING
 import typer
 
 from edgecond.cli.console import echo, users_errors
-from edgecond.cli.running import in_parallel, is_one_of_many, precompute, print_evaluation, watched, words_of, written
+from edgecond.cli.running import (
+    in_parallel,
+    is_one_of_many,
+    precompute,
+    print_kept_evaluation,
+    watched,
+    words_of,
+    written,
+)
 
 if TYPE_CHECKING:
     from edgecond.runs.crossvalidation import FoldResult
@@ -56,7 +64,7 @@ class UserRuns:
         trained = self._train(dataset, fold, self.out, f" fold {fold}" if is_one_of_many() else "")
         if parallel.rank() == 0 and not is_one_of_many():
             self._print_validation(dataset, trained)
-            print_evaluation(trained.model, trained.test)
+            print_kept_evaluation(trained, self.out)
             echo(f"The model is in {self.out}; `edgecond report {self.out}` writes a page about it.")
 
     def folds(self, jobs: int, context: Any) -> None:
@@ -155,14 +163,16 @@ class UserRuns:
     def _print_folds(self, count: int) -> None:
         """Print the metrics of all folds, and write them and the out-of-fold predictions."""
         from edgecond.runs import crossvalidation
-        from edgecond.runs.model import Model
+        from edgecond.runs.model import FILE, Model
 
         results: list[FoldResult] = []
         for fold in range(count):
             dataset = self.dataset(fold)
             with users_errors():
-                model = Model.load(crossvalidation.fold_directory(self.out, fold))
+                directory = crossvalidation.fold_directory(self.out, fold)
+                model = Model.load(directory)
                 results.append(crossvalidation.evaluate_fold(model, dataset, fold))
+                model.with_metrics(dataset.test, results[-1].metrics).save(directory / FILE)
             echo(f"fold {fold}, {len(dataset.test)} test examples: {written(model, results[-1].metrics)}")
         means, spreads = crossvalidation.summarise(results)
         echo(f"mean of {count} folds: {written(model, means)}")

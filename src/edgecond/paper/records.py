@@ -48,12 +48,14 @@ def reproduce(
     trained = train(recipe, fold, seed, directory=runs / name, **options)
     if parallel.rank():
         return {}
+    metrics = trained.metrics()
+    trained.keep(metrics, runs / name)
     record = {
         "row": recipe.name,
         "fold": fold,
         "seed": seed,
         "epochs": trained.model.about["epochs"],
-        "metrics": trained.metrics(),
+        "metrics": metrics,
         "paper": [claim.model_dump(exclude_none=True) for claim in recipe.paper],
         "seconds": round(trained.seconds, 1),
         "date": datetime.now(UTC).date().isoformat(),

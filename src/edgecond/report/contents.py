@@ -174,9 +174,9 @@ class Contents:
 
     def _settings(self) -> str:
         recipe, about = self.model.recipe, self.model.about
-        networks = self.model.networks
-        parameters = f"{sum(each.numel() for network in networks for each in network.parameters()):,}"
-        shown = {**about, "seconds": self.history[-1].get("seconds"), "parameters": parameters, **recipe.settings()}
+        made = {name: value for name, value in about.items() if name not in ("tested", "card")}  # which are above
+        parameters = f"{self.model.parameters:,}"
+        shown = {**made, "seconds": self.history[-1].get("seconds"), "parameters": parameters, **recipe.settings()}
         if recipe.name in recipes():
             command = f"edgecond train {recipe.name} --epochs {about['epochs']} --fold {about['fold']}"
             shown["command"] = f"{command} --seed {about['seed']}"

@@ -73,6 +73,40 @@ class Record(Block):
     parameters: dict[str, list[Any]] = {}
 
 
+class Tested(Block):
+    """A test of a model, in its file: number of examples, digest of the data, and metrics."""
+
+    examples: PositiveInt
+    data: str
+    metrics: dict[str, float]
+
+
+class Facts(Block):
+    """What people state about a model, in its file, as Markdown; the rest of its card is measured.
+
+    Attributes:
+        name: Name to load it by.
+        title: Title of the card.
+        data: The training data, and where they are from.
+        licence: Licence of the model, and that of the data.
+        spdx: Identifier of the model's licence.
+        use: What it is for.
+        limits: What it is not for.
+        training: What differs from the usual training.
+        record: Where the record of its test is.
+    """
+
+    name: str = ""
+    title: str = ""
+    data: str = ""
+    licence: str = ""
+    spdx: Annotated[str, Field(pattern=r"^[A-Za-z0-9.-]*$")] = ""
+    use: str = ""
+    limits: str = ""
+    training: str = ""
+    record: str = ""
+
+
 class Parameters(Block):
     """The parameters of an estimator, as JSON; those that are not given are not in the file."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -30,12 +30,13 @@ from edgecond.nn.tasks.conformal import condensed
 from edgecond.nn.training import check_finite
 from edgecond.nn.transfer import places
 from edgecond.notation import FC
-from edgecond.runs import weights
+from edgecond.runs import card, weights
+from edgecond.runs.blocks import Facts, Tested
+from edgecond.runs.pretrained import FILE, model_file
 from edgecond.runs.recipe import Augment, first_error, Recipe
 from edgecond.runs.uncertainty import Uncertainty
 from edgecond.runs.weights import Widths
 
-FILE = "model.safetensors"
 SHOWN = 10  # classes in a message
 
 
@@ -307,6 +308,21 @@ class Model:
         evaluation.check_finite(views)
         return self.task.evaluate(y, views, average=self.kind.averages_views)
 
+    def with_metrics(self, test: LabelledExamples, metrics: Mapping[str, float]) -> Model:
+        """Return the model with its metrics on a test set, which its file and its card then have."""
+        return replace(self, about=self.about | {"tested": card.tested(len(test), test.digest, metrics)})
+
+    @property
+    def parameters(self) -> int:
+        """Number of parameters of all networks."""
+        return sum(each.numel() for network in self.networks for each in network.parameters())
+
+    def card(self) -> str:
+        """Return a model card, as Markdown: data, metrics on its test set, use, limits, licence and training."""
+        return card.card(
+            self.recipe, self.task, self.classes, self.about, kind=self.kind.name, parameters=self.parameters
+        )
+
     def save(self, path: Path) -> None:
         """Write the model file; nothing in it is ever executed."""
         tensors = {**weights.named(self.networks), **self.preparation.tensors, **self.uncertainty.tensors}
@@ -317,14 +333,8 @@ class Model:
 
     @staticmethod
     def load(path: Path | str) -> Model:
-        """Read a model file, or that of a run's directory."""
-        path = Path(path)
-        if not (file := path / FILE if path.is_dir() else path).is_file():
-            found = file if file.exists() else path  # a directory or a pipe in the place of the model
-            raise CheckpointError(
-                f"{found} must be a model file, or the directory of a run with its model in {FILE}: there is none. "
-                "`edgecond train` writes one."
-            )
+        """Read a model file, that of a run's directory, or a pretrained model by its name, as "model/esol"."""
+        file = model_file(Path(path))
         tensors, about = load_checkpoint(file)
         if "model" not in about:
             raise CheckpointError(
@@ -367,6 +377,8 @@ class _About(BaseModel):
     data: str
     fold: int = 0
     epochs: int = 0
+    tested: Tested | None = None
+    card: Facts | None = None
 
 
 def _restored(tensors: dict[str, Tensor], content: Any) -> Model:
@@ -386,7 +398,8 @@ def _restored(tensors: dict[str, Tensor], content: Any) -> Model:
     used = {*preparation.tensors, *uncertainty.tensors}
     if surplus := [name for name in tensors if not weights.NAME.match(name) and name not in used]:
         raise ValueError(f"it has the tensor {surplus[0][:60]!r}, which nothing uses.")
-    rest = about.model_dump(exclude={"recipe", "classes", "widths", "objective", "features"})
+    absent = {name for name in ("tested", "card") if getattr(about, name) is None}
+    rest = about.model_dump(exclude={"recipe", "classes", "widths", "objective", "features", *absent})
     return Model(
         recipe, about.classes, about.widths, kind, preparation, network, restored, rest, tuple(members), uncertainty
     )

@@ -224,6 +224,11 @@ class Trained:
             certainty = model.certainty(self.test)
         return {**model.evaluate(self.test), **certainty, f"train_{metric}": self.history[-1][metric]}
 
+    def keep(self, metrics: Mapping[str, float], directory: Path) -> None:
+        """Write the metrics on the test set into the model file of a run, for its card."""
+        tested = {name: value for name, value in metrics.items() if not name.startswith("train_")}
+        self.model.with_metrics(self.test, tested).save(directory / FILE)
+
 
 def train(
     recipe: Recipe,

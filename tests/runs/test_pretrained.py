@@ -1,0 +1,73 @@
+"""Pretrained models are verified, found by their names, and have the metrics of their records."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from edgecond.errors import CheckpointError
+from edgecond.runs import pretrained
+from edgecond.runs.model import Model
+
+ROOT = Path(__file__).parents[2]
+NAMES = list(pretrained.index())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_model_has_the_metrics_of_its_record_and_its_card(name: str):
+    short = name.removeprefix(pretrained.PREFIX)
+    model = Model.load(name)
+    record = json.loads((ROOT / f"results/models/{short}/fold0-seed0.json").read_text())
+
+    tested, entry = model.about["tested"], pretrained.index()[name]
+    assert tested["metrics"] == {k: v for k, v in record["metrics"].items() if not k.startswith("train_")}
+    assert tested["data"] == record["data"] == model.about["data"]
+    assert (pretrained.FOLDER / short / "README.md").read_text() == model.card()
+    assert (entry.kind, entry.task) == (model.kind.name, model.task.name)
+    assert entry.bytes == pretrained.model_file(Path(name)).stat().st_size < 2e6
+
+
+def test_the_index_has_every_directory():
+    folders = {path.name for path in pretrained.FOLDER.iterdir() if (path / pretrained.FILE).exists()}
+
+    assert {f"{pretrained.PREFIX}{name}" for name in folders} == set(NAMES)
+
+
+def test_a_path_comes_before_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    assert pretrained.locate(Path(NAMES[0])).is_absolute()
+
+    Path(NAMES[0]).mkdir(parents=True)
+
+    assert pretrained.locate(Path(NAMES[0])) == Path(NAMES[0])
+    assert pretrained.locate(Path("model")) == Path("model")
+
+
+def test_an_unknown_name_is_an_error_that_suggests_one():
+    with pytest.raises(CheckpointError, match="Did you mean model/esol"):
+        Model.load("model/esoll")
+
+
+def test_a_file_that_was_changed_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    pretrained.index()  # before its directory is another
+    folder = pretrained.fetch("model/esol", tmp_path / "esol")
+    monkeypatch.setattr(pretrained, "FOLDER", tmp_path)
+    assert pretrained.verified("model/esol") == folder
+
+    with (folder / pretrained.FILE).open("r+b") as file:
+        file.seek(-1, 2)
+        file.write(b"\0")
+
+    with pytest.raises(CheckpointError, match="SHA-256"):
+        Model.load("model/esol")
+
+
+def test_a_model_is_copied_into_the_data_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("EDGECOND_DATA", str(tmp_path))
+
+    folder = pretrained.fetch("model/esol")
+
+    assert folder == tmp_path / "models" / "esol"
+    assert Model.load(folder).card() == Model.load("model/esol").card()

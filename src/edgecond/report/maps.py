@@ -43,7 +43,7 @@ def drawn_map(positions: Float[np.ndarray, "n 2"], marks: Marks, names: Sequence
             "mode": "markers",
             "x": numbers(positions[chosen, 0]),
             "y": numbers(positions[chosen, 1]),
-            "text": [plain(names[number]) for number in np.flatnonzero(chosen)],
+            "text": [plain(names[number]) for number in np.flatnonzero(chosen).tolist()],
             "marker": {"size": 7, "opacity": 0.8} | marker,
             "hovertemplate": f"{hover}<extra></extra>",
         }

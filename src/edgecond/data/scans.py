@@ -51,12 +51,14 @@ class Scan:
         self._las: LasScan | None = None
         self._table: Table | None = None
         check_regular(path)
-        with unreadable(path):
-            if path.suffix.lower() in (".las", ".laz") and path.is_file():
+        if path.suffix.lower() in (".las", ".laz") and path.is_file():
+            with unreadable(path):
                 self._las = LasScan(path)
-            else:
-                self._table = read_table(path)
-            first = arranged(next(self._tables(), _EMPTY), **self._layout)
+        else:
+            self._table = read_table(path)
+        first = next(self._points(), None)
+        if first is None:
+            raise DataError(f"{path} cannot be read: it must hold at least one point: it is empty.")
         chosen = {usual(ours): usual(theirs) for ours, theirs in (columns or {}).items()}
         self._computed = {
             name: chosen[name] for name in names if name not in first.names and chosen.get(name) in COMPUTED
@@ -67,12 +69,10 @@ class Scan:
 
     def chunks(self) -> Iterator[np.ndarray]:
         """Yield records of the points, some at a time: positions and columns of the signal."""
-        with unreadable(self.path):
-            for table in self._tables():
-                points = arranged(table, **self._layout)
-                rows = np.empty(len(points), self.record)
-                rows["position"], rows["signal"] = points.positions, self._signal(points)
-                yield rows
+        for points in self._points():
+            rows = np.empty(len(points), self.record)
+            rows["position"], rows["signal"] = points.positions, signal_of(points, self._stored, self.path)
+            yield rows
 
     def positions(self, rows: np.ndarray, shift: Float[np.ndarray, " 3"] | None) -> Cloud:
         """Return records of points as a cloud without their signal; see `cloud`."""
@@ -128,6 +128,17 @@ class Scan:
                 file.write(ply.header(rows.dtype, self.count, comments))
             file.write(rows.tobytes())
 
+    def _points(self) -> Iterator[Points]:
+        """Yield the points, some at a time."""
+        tables = self._tables()
+        while True:
+            with unreadable(self.path):
+                table = next(tables, None)
+                points = None if table is None else arranged(table, **self._layout)
+            if points is None:
+                return
+            yield points
+
     def _tables(self) -> Iterator[Table]:
         if self._las is not None:
             yield from self._las.tables()
@@ -141,9 +152,3 @@ class Scan:
     def _whole(self) -> Table:
         assert self._table is not None
         return self._table
-
-    def _signal(self, points: Points) -> Float[np.ndarray, "n k"]:
-        return signal_of(points, self._stored, self.path)
-
-
-_EMPTY = Table({axis: np.empty(0) for axis in "xyz"})

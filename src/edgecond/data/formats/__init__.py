@@ -192,8 +192,6 @@ def unreadable(path: Path) -> Iterator[None]:
     """Turn what is wrong with the contents of a file into a `DataError` that names it."""
     try:
         yield
-    except DataError:
-        raise
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or error}.") from error
     except (ValueError, OverflowError, MemoryError, RecursionError) as error:

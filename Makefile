@@ -23,7 +23,7 @@ SANITIZED := build/$(firstword $(subst $(comma), ,$(SANITIZERS)))
 SANITIZER_LIBRARIES = $(foreach name,$(if $(findstring thread,$(SANITIZERS)),tsan,asan) stdc++,$(shell $(CXX) -print-file-name=lib$(name).so))
 NATIVE_TESTS ?= tests/graph tests/nn/test_edge_index.py tests/nn/kernels tests/nn/convolution tests/nn/layers tests/nn/test_dropout.py tests/data/pyramid tests/test_native.py
 
-.PHONY: help demo test sanitize newcomer check bench docs clean
+.PHONY: help demo test sanitize newcomer wheel check bench docs clean
 .DELETE_ON_ERROR:
 
 help:  ## list the targets
@@ -41,8 +41,11 @@ sanitize: $(DEV)  ## run the tests of the C++ code with gcc's sanitizers, which 
 	  ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 TSAN_OPTIONS=ignore_noninstrumented_modules=1 \
 	  $(BIN)/python -m pytest $(PYTEST_ARGS) $(NATIVE_TESTS)
 
-newcomer: $(DEV)  ## follow the README's first steps in a fresh copy, from nothing installed
-	@$(BIN)/python -m pytest -q -m newcomer tests/test_newcomer.py
+newcomer: $(DEV)  ## follow the README's first steps in a fresh copy, from nothing installed, and use a wheel in a clean environment
+	@$(BIN)/python -m pytest -q -m newcomer tests/test_newcomer.py tests/test_wheel.py
+
+wheel: $(DEV)  ## build the wheel of this platform and the source distribution into dist/; C++ kernels are required
+	@EDGECOND_NATIVE=1 $(BIN)/python -m build --quiet && ls dist
 
 check: $(DEV)  ## lint, formatting, types, who may import whom, and published numbers against their records
 	@echo "check: ruff"          && $(BIN)/ruff check --quiet .

@@ -2,13 +2,13 @@
 
 import os
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
+from tests.copies import copy_project, ROOT
+
 DATA = Path(os.environ.get("EDGECOND_DATA", ROOT.parent / "shared" / "data"))
 
 
@@ -31,11 +31,7 @@ def test_the_first_steps_are_those_of_a_newcomer():
 @pytest.mark.newcomer
 def test_the_first_steps_of_the_readme_work_in_a_fresh_copy(tmp_path):
     """At least 97 % of the held-out digits are told apart, and every command does what it says."""
-    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True)
-    for name in listed.stdout.splitlines():
-        if (ROOT / name).is_file():
-            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, tmp_path / name)
+    copy_project(tmp_path)
     clean = {name: value for name, value in os.environ.items() if name in ("PATH", "HOME", "LANG") or "PIP" in name}
 
     shown = {}

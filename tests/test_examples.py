@@ -1,17 +1,46 @@
-"""The examples run as they stand."""
+"""The examples run as they stand, scripts and notebooks alike."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-EXAMPLES = sorted((Path(__file__).parent.parent / "examples").glob("*.py"))
+EXAMPLES = Path(__file__).parent.parent / "examples"
+NOTEBOOKS = {path.stem: json.loads(path.read_text("utf-8"))["cells"] for path in EXAMPLES.glob("notebooks/*.ipynb")}
+NEEDS = {"molecules": "rdkit", "swap_nnconv": "torch_geometric"}
+"""Optional libraries of the notebooks."""
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
-def test_an_example_runs(example, tmp_path):
-    done = subprocess.run([sys.executable, example], capture_output=True, text=True, cwd=tmp_path)
+def run(script: Path, folder: Path) -> None:
+    """Run a script in a process of its own, in an empty directory."""
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, cwd=folder)
 
     assert done.returncode == 0, done.stderr[-2000:]
     assert done.stdout
+
+
+@pytest.mark.parametrize("example", sorted(EXAMPLES.glob("*.py")), ids=lambda path: path.stem)
+def test_an_example_runs(example, tmp_path):
+    run(example, tmp_path)
+
+
+@pytest.mark.parametrize("name", sorted(NOTEBOOKS))
+def test_the_cells_of_a_notebook_run_from_top_to_bottom(name, tmp_path):
+    """They are plain Python, so they need no kernel of Jupyter."""
+    if name in NEEDS:
+        pytest.importorskip(NEEDS[name])
+    script, empty = tmp_path / "cells.py", tmp_path / "empty"
+    cells = ["".join(cell["source"]) for cell in NOTEBOOKS[name] if cell["cell_type"] == "code"]
+    script.write_text("\n\n".join(cells), encoding="utf-8")
+    empty.mkdir()
+
+    run(script, empty)
+
+
+def test_there_is_a_notebook_for_each_kind_of_user_and_none_has_outputs():
+    """PyG users, engineers with LiDAR objects, chemists with tables of SMILES, researchers."""
+    assert sorted(NOTEBOOKS) == ["lidar_objects", "molecules", "rerun_row", "swap_nnconv"]
+    code = [cell for cells in NOTEBOOKS.values() for cell in cells if cell["cell_type"] == "code"]
+    assert not any(cell["outputs"] or cell["execution_count"] for cell in code)

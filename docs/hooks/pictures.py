@@ -1,8 +1,10 @@
-"""Draws the pictures of the guide when the pages are built, with the code that the guide explains."""
+"""Draws the pictures of the home page and of the guide when the pages are built, from the code and the records."""
 
 import io
+import json
 import math
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import matplotlib
@@ -18,11 +20,14 @@ from mkdocs.structure.files import File, Files
 
 from edgecond import FilterNetwork
 from edgecond.data.datasets import synthetic
+from edgecond.data.formats.smiles import parse
 from edgecond.data.labels import label_offsets
 from edgecond.data.pyramid import cloud_pyramid, Level
 from edgecond.data.pyramid.kron import multiresolution
 from edgecond.nn.convolution import candidates
+from edgecond.paper.tables import entries
 
+RESULTS = Path(__file__).parents[2] / "results"
 INK, FAINT, STRONG = "#33415c", "#a9b4c8", "#d1495b"
 STYLE = {
     "font.size": 9,
@@ -42,8 +47,121 @@ def on_files(files: Files, config: Any, **_: Any) -> Files:
             figure, content = draw(), io.BytesIO()
             figure.savefig(content, format="svg", bbox_inches="tight", metadata={"Date": None})
         plt.close(figure)
-        files.append(File.generated(config, f"guide/{name}.svg", content=content.getvalue()))
+        files.append(File.generated(config, f"{name}.svg", content=content.getvalue()))
     return files
+
+
+def speed() -> Figure:
+    """Draw time and memory of four layers, from the record that `make bench` writes."""
+    record = json.loads((RESULTS / "benchmarks/layers.json").read_text("utf-8"))
+    titles = {
+        "cloud": "cloud,\n16 to 32 channels",
+        "cloud-wide": "cloud,\n32 to 64 channels",
+        "categorical": "molecules,\n4 kinds of bonds",
+        "molecules": "molecules,\ncontinuous labels",
+    }
+    measured = {
+        "milliseconds, forward and backward": [
+            [record["time"][case]["1"][layer]["milliseconds"] for case in titles] for layer in ("NNConv", "ECConv")
+        ],
+        "peak memory in MiB": [
+            [record["memory"][case][layer] / 2**20 for case in titles] for layer in ("NNConv", "ECConv")
+        ],
+    }
+    figure, axes = plt.subplots(1, 2, figsize=(7, 2.6), sharey=True)
+    at = np.arange(len(titles))
+    for ax, (what, (theirs, ours)) in zip(axes, measured.items(), strict=True):
+        ax.barh(at - 0.2, theirs, 0.36, color=FAINT, label="NNConv")
+        ax.barh(at + 0.2, ours, 0.36, color=STRONG, label="ECConv")
+        for y, before, after in zip(at, theirs, ours, strict=True):
+            ax.text(after + 0.02 * max(theirs), y + 0.2, f"{before / after:.0f}x less", va="center")
+        ax.set(xlabel=what, yticks=at, yticklabels=list(titles.values()))
+        ax.spines[["top", "right"]].set_visible(False)
+    axes[0].invert_yaxis()
+    axes[1].legend(frameon=False, loc="center right", bbox_to_anchor=(1, 0.38))
+    figure.tight_layout()
+    return figure
+
+
+def levels() -> Figure:
+    """Draw a cloud and the levels of its pyramid in space."""
+    torus = synthetic.load(train=6, test=0)[0][4][0]
+    built = cloud_pyramid([torus], [(0.1, 0.25), (0.25, 0.5), (0.5, 1)]).levels
+    points = torus.positions - torus.positions.amin(0)
+    figure, axes = plt.subplots(1, 4, figsize=(7, 2), subplot_kw={"projection": "3d"})
+    axes[0].scatter(*points.T, s=4, color=INK)
+    axes[0].set_title(f"{len(points)} points", y=0.98)
+    for h, (ax, level) in enumerate(zip(axes[1:], built, strict=True)):
+        drawn = (level.source < level.target) & (torch.arange(len(level.source)) % (8, 2, 1)[h] == 0)
+        for ends in level.positions[torch.stack([level.source, level.target])[:, drawn]].transpose(0, 1):
+            ax.plot(*ends.T, color=FAINT, lw=0.5)
+        ax.scatter(*level.positions.T, s=(5, 20, 60)[h], color=STRONG, depthshade=False)
+        ax.set_title(f"level {h}: {len(level.positions)} vertices", y=0.98)
+    for ax in axes:
+        ax.set_axis_off()
+        limits = [(0, float(size)) for size in points.amax(0)]
+        ax.set(xlim=limits[0], ylim=limits[1], zlim=limits[2])
+        ax.set_box_aspect([size for _, size in limits], zoom=1.12)
+        ax.view_init(65, 30)
+    figure.subplots_adjust(0, 0, 1, 0.92, 0, 0)
+    return figure
+
+
+def molecule() -> Figure:
+    """Draw a molecule as a graph: elements are the signal, kinds of bonds the edge labels."""
+    from rdkit.Chem.rdDepictor import Compute2DCoords
+
+    caffeine = parse("Cn1c(=O)c2c(ncn2C)n(C)c1=O")
+    Compute2DCoords(caffeine)
+    at = caffeine.GetConformer().GetPositions()[:, :2]
+    colours = {"SINGLE": FAINT, "DOUBLE": "#edae49", "AROMATIC": STRONG}
+    figure, ax = plt.subplots(figsize=(7, 2.4))
+    for bond in caffeine.GetBonds():
+        kind = str(bond.GetBondType())
+        ax.plot(*at[[bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()]].T, color=colours[kind], lw=3, zorder=1)
+    ax.scatter(*at.T, s=150, color="white", edgecolors=INK, linewidths=0.8, zorder=2)
+    for atom in caffeine.GetAtoms():
+        ax.text(*at[atom.GetIdx()], atom.GetSymbol(), ha="center", va="center", fontsize=8, zorder=3)
+    for kind, colour in colours.items():
+        ax.plot([], [], color=colour, lw=3, label=f"{kind.lower()} bond")
+    ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
+    ax.set(aspect="equal", xlim=(at[:, 0].min() - 2.5, at[:, 0].max() + 0.5))
+    ax.margins(y=0.15)
+    ax.set_axis_off()
+    return figure
+
+
+def results() -> Figure:
+    """Draw the plain network of the paper beside its rerun, where all folds have records."""
+    titles = {
+        "sydney": "Sydney,\nF1",
+        "modelnet10": "ModelNet10",
+        "modelnet40": "ModelNet40",
+        "mnist": "MNIST",
+        "nci1": "NCI1",
+        "nci109": "NCI109",
+        "mutag": "MUTAG",
+        "enzymes": "ENZYMES",
+        "dd": "D&D",
+    }
+    plain = {
+        entry.recipe.name.split("/")[0]: entry
+        for table in (1, 2, 4, 5)
+        for entry in entries(table, RESULTS)
+        if entry.row == "ECC" and entry.metric in ("f1", "accuracy") and entry.rerun is not None
+    }
+    shown = [plain[name] for name in titles if name in plain]
+    figure, ax = plt.subplots(figsize=(7, 2.4))
+    at = np.arange(len(shown))
+    reruns, spreads = [100 * entry.rerun for entry in shown], [100 * (entry.spread or 0) for entry in shown]
+    ax.errorbar(at + 0.1, reruns, spreads, fmt="o", color=STRONG, lw=1, label="here, ± over folds")
+    ax.plot(at - 0.1, [100 * entry.paper for entry in shown], "D", color=INK, label="in the paper")
+    ax.set(xticks=at, xticklabels=[titles[entry.recipe.name.split("/")[0]] for entry in shown])
+    ax.set(ylabel="test accuracy, per cent", xlim=(-0.5, len(shown) - 0.5))
+    ax.grid(axis="y", color=FAINT, lw=0.3)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.legend(frameon=False, loc="lower left", ncols=2)
+    return figure
 
 
 def filters() -> Figure:
@@ -145,9 +263,13 @@ def kron() -> Figure:
 
 
 PICTURES: dict[str, Callable[[], Figure]] = {
-    "filters": filters,
-    "plan": plan,
-    "cloud": cloud,
-    "pyramid": pyramid,
-    "kron": kron,
+    "pictures/speed": speed,
+    "pictures/levels": levels,
+    "pictures/molecule": molecule,
+    "pictures/results": results,
+    "guide/filters": filters,
+    "guide/plan": plan,
+    "guide/cloud": cloud,
+    "guide/pyramid": pyramid,
+    "guide/kron": kron,
 }

@@ -91,11 +91,12 @@ def iterate_archive(
 Member = tuple[str, Callable[[], bytes]]
 
 _TARS = (".tar", ".tar.gz", ".tgz")
+ARCHIVES = (".zip", *_TARS)
 
 
 def is_archive(path: Path) -> bool:
     """Whether a file is a supported archive, by its name; .npz, a zip of arrays, does not count."""
-    return path.name.lower().endswith((".zip", *_TARS))
+    return path.name.lower().endswith(ARCHIVES)
 
 
 def _members(path: Path, most: int = MOST_BYTES) -> Generator[Member, None, None]:

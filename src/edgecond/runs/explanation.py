@@ -178,6 +178,7 @@ def explanations(
     wanted: Wanted = Wanted(),  # noqa: B008 (immutable)
     *,
     smiles: str | None = None,
+    chosen: Callable[[Row], bool] = lambda place: True,
     report: Report,
     progress: Progress = lambda done, total: None,
 ) -> Iterator[Explanation]:
@@ -188,6 +189,7 @@ def explanations(
         files: The files; see `edgecond.runs.prediction.predictions`.
         wanted: What is explained.
         smiles: Column of the SMILES in a table.
+        chosen: Whether the example at a place is to be explained; all are by default.
         report: Called with a sentence about what cannot be read.
         progress: Called with the number of examples done and, where it is known, of all.
     """
@@ -196,7 +198,8 @@ def explanations(
     for shard in model.kind.shards(model.learned, files, ReadOptions(smiles=smiles), report, total.append):
         for batch in model.kind.read_shard(model.learned, shard, report):
             for number in range(len(batch)):
-                yield from _of_batch(model, batch, number, wanted, report)
+                if chosen(batch.places[number]):
+                    yield from _of_batch(model, batch, number, wanted, report)
                 done += 1
                 progress(done, total[0] if total else None)
 

@@ -123,6 +123,8 @@ class Kind(ABC):
         base: The row of the paper whose settings are the start for user data of this kind.
         options: Names of the `ReadOptions` that this kind takes.
         place: Names of the columns that say where an example is from.
+        suffixes: How the names of files end that hold examples to predict.
+        notation: What a line of text is that writes an example, as "SMILES"; none if there is no such text.
         listed_by: The column of a file of parts that names an example.
         methods: Names of the methods to split this kind of data by.
         precomputes: Whether pyramids are computed before training, for all folds.
@@ -137,6 +139,8 @@ class Kind(ABC):
     base: ClassVar[str]
     options: ClassVar[frozenset[str]]
     place: ClassVar[tuple[str, ...]]
+    suffixes: ClassVar[tuple[str, ...]]
+    notation: ClassVar[str | None] = None
     listed_by: ClassVar[str]
     methods: ClassVar[frozenset[str]] = frozenset({Random.name})
     precomputes: ClassVar[bool] = False
@@ -346,6 +350,10 @@ class Kind(ABC):
             shard: One of `shards`.
             report: Called with a sentence about what cannot be read.
         """
+
+    def file_of(self, lines: Sequence[str]) -> tuple[str, str]:
+        """Return lines in the `notation` as the suffix and the text of a file."""
+        raise NotImplementedError
 
     def scan(self, path: Path, learned: Learned) -> Scan:
         """Return a file whose points are read some at a time, and written again; where `writes_points` is true."""

@@ -51,6 +51,7 @@ class Clouds(Kind):
     base: ClassVar[str] = "plus/modelnet10"
     options: ClassVar[frozenset[str]] = frozenset({"vertices", "numbers", "columns", "up"})
     place: ClassVar[tuple[str, ...]] = ("file",)
+    suffixes: ClassVar[tuple[str, ...]] = ENDINGS
     listed_by: ClassVar[str] = "file"
     writes_points: ClassVar[bool] = True
     from_meshes: ClassVar[bool] = False

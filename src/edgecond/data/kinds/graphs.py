@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from edgecond.data.archives import is_archive
+from edgecond.data.archives import ARCHIVES, is_archive
 from edgecond.data.features import Features, features_of
 from edgecond.data.formats import batch, tu
 from edgecond.data.graphs import GraphExamples, Graphs
@@ -59,6 +59,7 @@ class GeneralGraphs(Kind):
     base: ClassVar[str] = "plus/nci1"
     options: ClassVar[frozenset[str]] = frozenset({"vertices"})
     place: ClassVar[tuple[str, ...]] = ("file", "graph")
+    suffixes: ClassVar[tuple[str, ...]] = (*ARCHIVES, TENSORS)
     listed_by: ClassVar[str] = "graph"
     precomputes: ClassVar[bool] = True
     averages_views: ClassVar[bool] = False

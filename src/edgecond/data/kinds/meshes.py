@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from edgecond.data import folder
 from edgecond.data.examples import Examples, PointExamples
-from edgecond.data.formats import read_surface
+from edgecond.data.formats import MESHES, read_surface
 from edgecond.data.kinds.base import Learned, ReadOptions, Rows
 from edgecond.data.kinds.clouds import CloudReader, Clouds, layout_of
 from edgecond.data.kinds.searching import Space
@@ -23,6 +23,7 @@ class Meshes(Clouds):
     name: ClassVar[str] = "meshes"
     unit: ClassVar[str] = "vertex"
     options: ClassVar[frozenset[str]] = frozenset({"meshes", "columns", "up"})
+    suffixes: ClassVar[tuple[str, ...]] = (*MESHES, ".ply")
     writes_points: ClassVar[bool] = False
     from_meshes: ClassVar[bool] = True
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -27,6 +28,7 @@ from edgecond.data.kinds.wording import data_name, skipped
 from edgecond.data.preparation import GraphPreparation
 from edgecond.data.splits import scaffolds
 from edgecond.errors import DataError
+from edgecond.files import csv_line
 
 NETWORK = "C(64)-C(64)-C(64)-GAP-FC(64)-D(0.1)-FC(1)"
 """Network of molecules, which are small: on validation parts of ESOL it is as accurate as one with a pyramid."""
@@ -49,6 +51,8 @@ class Molecules(GeneralGraphs):
     methods: ClassVar[frozenset[str]] = frozenset(METHODS)
     listed_by: ClassVar[str] = "row"
     place: ClassVar[tuple[str, ...]] = ("file", "row", "smiles")
+    suffixes: ClassVar[tuple[str, ...]] = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
+    notation: ClassVar[str | None] = "SMILES"
     standardises: ClassVar[bool] = False  # all attributes are zeros and ones
 
     def holds(self, path: Path, options: ReadOptions) -> bool:
@@ -139,6 +143,14 @@ class Molecules(GeneralGraphs):
         rows = zip(table.rows.tolist(), table.smiles, strict=True)
         batch = batch_of([{"file": shard.path, "row": row, "smiles": text} for row, text in rows], table.graphs)
         yield replace(batch, examples=replace(batch.examples, smiles=table.smiles, features=table.features))
+
+    def file_of(self, lines: Sequence[str]) -> tuple[str, str]:
+        """Return a table with a column of the first words of the lines; lines with a header are a table already."""
+        header = {word.strip(' "').lower() for word in re.split("[,;\t]", lines[0])}
+        if header & set(smiles.COLUMNS):
+            return ".csv", "\n".join(lines)
+        words = ([*line.split(maxsplit=1), ""][0] for line in lines)
+        return ".csv", "".join(csv_line([word], raw=True) for word in (smiles.COLUMNS[0], *words))
 
     def accepts(self, row: Any) -> bool:
         return isinstance(row, str)

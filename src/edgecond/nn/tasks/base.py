@@ -303,6 +303,10 @@ class Task(ABC):
             probabilities: Whether the probability of every class is wanted.
         """
 
+    def probability_columns(self, names: Sequence[str]) -> dict[str, str]:
+        """Return the column of a prediction that holds the probability of each class or label, if there is any."""
+        return {}
+
     def truth(self, names: Sequence[str], y: Any) -> dict[str, Any]:
         """Return the known targets of one example, or one vertex, by name; blank where one is unknown."""
         known = ((name, float(value)) for name, value in zip(names, y, strict=True))

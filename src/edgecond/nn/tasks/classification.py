@@ -222,6 +222,9 @@ class Classification(Task):
         prediction = {"class": names[int(output.argmax())], "probability": max(numbers)}
         return prediction | ({f"p({name})": p for name, p in zip(names, numbers, strict=True)} if probabilities else {})
 
+    def probability_columns(self, names: Sequence[str]) -> dict[str, str]:
+        return {name: f"p({name})" for name in names}
+
     def truth(self, names: Sequence[str], y: Any) -> dict[str, Any]:
         return {"truth": names[int(y)] if y >= 0 else ""}
 

@@ -175,6 +175,9 @@ class Multilabel(Task):
     def row(self, names: Sequence[str], output: Float[np.ndarray, " t"], probabilities: bool = False) -> dict[str, Any]:
         return {name: round(float(value), 6) for name, value in zip(names, output, strict=True)}
 
+    def probability_columns(self, names: Sequence[str]) -> dict[str, str]:
+        return {name: name for name in names}
+
     @classmethod
     def written(cls, metrics: Mapping[str, float]) -> str:
         return ", ".join(f"{name} {percent(value)}" for name, value in metrics.items())

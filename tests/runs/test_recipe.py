@@ -5,8 +5,8 @@ from collections import Counter
 import pytest
 
 from edgecond.errors import RecipeError
-from edgecond.runs.model import kind_for, sample_settings
 from edgecond.runs.recipe import experiment, find, format_settings, parse_settings, read, recipes, with_settings
+from edgecond.runs.sampling import kind_for, sample_settings
 from tests.sentences import mentions
 
 BASE = """

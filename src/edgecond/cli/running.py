@@ -211,8 +211,8 @@ def precompute(
         stop: Returns whether to give up, which is asked from time to time.
     """
     from edgecond.data import datasets
-    from edgecond.runs.model import kind_for, sample_settings
     from edgecond.runs.run import Interrupted
+    from edgecond.runs.sampling import kind_for, sample_settings
 
     kind = kind_for(recipe)
     if kind.precomputes:

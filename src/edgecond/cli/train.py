@@ -133,8 +133,9 @@ def train(
     from edgecond.errors import did_you_mean, RecipeError
     from edgecond.nn import parallel
     from edgecond.runs.finetuning import Start
-    from edgecond.runs.model import kind_for, Model
+    from edgecond.runs.model import Model
     from edgecond.runs.recipe import find, parse_settings, recipes, with_epochs, with_settings
+    from edgecond.runs.sampling import kind_for
     from edgecond.runs.settings_file import read_settings
     from edgecond.runs.tracking import trackers
 

@@ -26,8 +26,9 @@ from edgecond.nn.training import Step
 from edgecond.notation import Architecture
 from edgecond.runs import ensemble
 from edgecond.runs.blocks import Estimator, Parameters, read_history, Targets
-from edgecond.runs.model import Model, sample_settings
+from edgecond.runs.model import Model
 from edgecond.runs.recipe import first_error, Recipe, with_epochs, with_settings
+from edgecond.runs.sampling import sample_settings
 from edgecond.runs.user_data import recipe_for
 
 KEY = "estimator"  # of the block in a model file

@@ -13,8 +13,9 @@ from edgecond.errors import listed, RecipeError
 from edgecond.files import digest, sha256
 from edgecond.nn.transfer import Columns, places, transfer
 from edgecond.notation import C, FC, Parametric
-from edgecond.runs.model import kind_for, Model
+from edgecond.runs.model import Model
 from edgecond.runs.recipe import Recipe
+from edgecond.runs.sampling import kind_for
 from edgecond.runs.weights import named
 
 OWN = ("name", "dataset", "options", "folds", "task", "balanced", "class_weights", "ensemble", "calibration")

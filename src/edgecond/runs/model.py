@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, PositiveInt
 from torch import Tensor
 
-from edgecond.data.kinds import check_rows, Kind, kind_of, LabelledExamples, Learned, listed
-from edgecond.data.preparation import no_progress, Preparation, Progress, SampleSettings
+from edgecond.data.kinds import check_rows, Kind, LabelledExamples, Learned, listed
+from edgecond.data.preparation import no_progress, Preparation, Progress
 from edgecond.data.samples import Batches, Weighted
-from edgecond.errors import CheckpointError, DataError, did_you_mean, RecipeError
+from edgecond.errors import CheckpointError, DataError, RecipeError
 from edgecond.graph import Sample
 from edgecond.nn import evaluation, tasks
 from edgecond.nn.applicability import Applicability, embed
@@ -33,7 +33,8 @@ from edgecond.notation import FC
 from edgecond.runs import card, weights
 from edgecond.runs.blocks import Facts, Tested
 from edgecond.runs.pretrained import FILE, model_file
-from edgecond.runs.recipe import Augment, first_error, Recipe
+from edgecond.runs.recipe import first_error, Recipe
+from edgecond.runs.sampling import kind_for, sample_settings
 from edgecond.runs.uncertainty import Uncertainty
 from edgecond.runs.weights import Widths
 
@@ -44,30 +45,6 @@ def versions() -> dict[str, str]:
     """Return the versions of Python and of the packages that a result depends on."""
     packages = ("edgecond", "torch", "numpy", "scipy")
     return {"python": platform.python_version(), **{package: version(package) for package in packages}}
-
-
-def kind_for(recipe: Recipe) -> Kind:
-    """Return the kind of data that a recipe is for."""
-    return kind_of(recipe.dataset, None if recipe.input is None else recipe.input.edges)
-
-
-def sample_settings(recipe: Recipe) -> SampleSettings:
-    """Unpack the settings that make samples."""
-    return SampleSettings(
-        name=recipe.name,
-        network=recipe.network,
-        labels=recipe.labels,
-        resolution=None if recipe.input is None else recipe.input.resolution,
-        radius=None if recipe.input is None else recipe.input.radius,
-        radius_scale=recipe.radius_scale,
-        augment={} if recipe.augment == Augment() else recipe.augment.model_dump(),
-        orientations=recipe.orientations,
-        sparsifications=recipe.sparsifications,
-        tries=recipe.tries,
-        attributes=recipe.attributes,
-        standardised=recipe.standardised,
-        options=recipe.options,
-    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,7 +120,9 @@ class Model:
         widths = _widths(preparation.view(examples, 0, 1).sample([0], 0))
         network = weights.drawn(recipe, widths, preparation.features, seed)
         about = {"seed": seed, "data": examples.digest, **preparation.about}
-        class_weights = _class_weights(recipe, classes, task)
+        class_weights = recipe.weights_of(classes)
+        if class_weights and not task.weights_classes:
+            raise RecipeError(f"class_weights are for tasks with one class of several, not for {task.name}.")
         fitted = task.fit(examples.ys, len(classes), balanced=recipe.balanced, class_weights=class_weights)
         if start is not None and start.task.name == task.name:
             fitted = fitted.continued(start.task, places(classes, start.classes))
@@ -403,23 +382,6 @@ def _restored(tensors: dict[str, Tensor], content: Any) -> Model:
     return Model(
         recipe, about.classes, about.widths, kind, preparation, network, restored, rest, tuple(members), uncertainty
     )
-
-
-def _class_weights(recipe: Recipe, classes: Sequence[str], task: type[Task]) -> list[float]:
-    """Return the weight of each class that a recipe has, if it has any."""
-    given = recipe.class_weights
-    if given and not task.weights_classes:
-        raise RecipeError(
-            f"class_weights are for tasks with one class of several: got {len(given)} for {task.name}. Leave them out."
-        )
-    if unknown := [name for name in given if name not in classes]:
-        raise RecipeError(
-            f"class_weights must be those of classes of the data: there is no {unknown[0][:60]!r}."
-            f"{did_you_mean(unknown[0], classes)}"
-        )
-    if given and not any(given.get(name, 1.0) for name in classes):
-        raise RecipeError("class_weights must leave a class that counts: all are 0. Give one of them a weight.")
-    return [given.get(name, 1.0) for name in classes] if given else []
 
 
 def _widths(sample: Sample) -> Widths:

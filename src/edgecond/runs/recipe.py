@@ -166,6 +166,19 @@ class Recipe(_Part):
         numbers = [number for claim in self.paper for number in claim.metrics.values()]
         return 1 if all(round(number, 3) == number for number in numbers) else 2
 
+    def weights_of(self, classes: Sequence[str]) -> list[float]:
+        """Return the weight of each class, or nothing if none is given."""
+        given = self.class_weights
+        if unknown := [name for name in given if name not in classes]:
+            raise RecipeError(
+                f"class_weights must be those of classes of the data: there is no {unknown[0][:60]!r}."
+                f"{did_you_mean(unknown[0], classes)}"
+            )
+        weights = [given.get(name, 1.0) for name in classes]
+        if not any(weights):
+            raise RecipeError("class_weights must leave a class that counts: all are 0. Give one of them a weight.")
+        return weights if given else []
+
     def settings(self) -> dict[str, Any]:
         """Return everything but the paper's numbers and the duration, as JSON."""
         return self.model_dump(mode="json", exclude=_NOT_SETTINGS)

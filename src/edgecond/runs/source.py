@@ -12,8 +12,9 @@ from edgecond.data import MAX_SEED
 from edgecond.data.kinds import kind_of_path, LabelledExamples, ReadOptions, Split
 from edgecond.errors import DataError
 from edgecond.files import reading, write_atomic
-from edgecond.runs.model import kind_for, Model, shown
+from edgecond.runs.model import Model, shown
 from edgecond.runs.recipe import Recipe
+from edgecond.runs.sampling import kind_for
 from edgecond.runs.user_data import Dataset, load, Loaded
 
 FILE = "data.json"

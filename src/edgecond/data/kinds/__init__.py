@@ -8,17 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from edgecond.data.kinds.base import (
-    Batch,
-    Kind,
-    LabelledExamples,
-    Learned,
-    ReadOptions,
-    RowReader,
-    Rows,
-    UserData,
-)
+from edgecond.data.kinds.base import Kind, ReadOptions, UserData
 from edgecond.data.kinds.clouds import Clouds
+from edgecond.data.kinds.examples import Batch, LabelledExamples, Learned, RowReader, Rows
 from edgecond.data.kinds.graphs import GeneralGraphs
 from edgecond.data.kinds.inputs import Inputs
 from edgecond.data.kinds.meshes import Meshes

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
 from edgecond.data.kinds.elements import Elements
+from edgecond.data.kinds.examples import Batch, Learned, Report, RowReader, Rows, Total
 from edgecond.data.kinds.inputs import Inputs
 from edgecond.data.kinds.pictures import Description, FilterLabels, LevelsPicture
 from edgecond.data.kinds.reading import ReadOptions, UserData
@@ -24,92 +25,9 @@ from edgecond.data.scans import Scan
 from edgecond.data.splits import Split as Parts
 from edgecond.errors import DataError
 
-Rows = list[Any]
-Report = Callable[[str], None]
-"""Called with a sentence about a file or a row that cannot be used."""
-Total = Callable[[int], None]
-"""Called with the number of all examples, where it is known in advance."""
-
-
 NONE: Mapping[str, Path] = {}
 MOST_VIEWS = 1000
 """Largest number of views of an example: more differ too little, and a file may ask for as many as it likes."""
-
-
-class LabelledExamples(Protocol):
-    """Examples with their targets: the training set or the test set."""
-
-    @property
-    def name(self) -> str:
-        """Name of the data set."""
-
-    @property
-    def classes(self) -> tuple[str, ...]:
-        """Name of each class, or of each target."""
-
-    @property
-    def ys(self) -> Tensor:
-        """Targets of all examples, or of all their vertices."""
-
-    @property
-    def weights(self) -> Tensor | None:
-        """Weight of each example in the loss; none for equal weights."""
-
-    @property
-    def digest(self) -> str:
-        """Digest of the whole data set."""
-
-    def __len__(self) -> int: ...
-
-    def take(self, indices: Any, /) -> Self:
-        """Return some of the examples, in the given order."""
-
-
-@dataclass(frozen=True)
-class Learned:
-    """What a model has learned of its data, as far as reading other data alike needs it."""
-
-    settings: SampleSettings
-    preparation: Preparation
-    dataset: str
-    d0: int
-    batch_size: int
-    per_vertex: bool
-
-
-@dataclass(frozen=True, eq=False)
-class Batch:
-    """Some examples to predict, where each of them is from, and the number of its points or vertices."""
-
-    places: list[dict[str, Any]]
-    examples: Any
-    sizes: Sequence[int]
-
-    def __len__(self) -> int:
-        return len(self.places)
-
-    def singles(self) -> Iterator[Batch]:
-        """Yield the examples one by one."""
-        for number, (place, size) in enumerate(zip(self.places, self.sizes, strict=True)):
-            yield Batch([place], self.examples.take([number]), [size])
-
-
-class RowReader(Protocol):
-    """Reads rows in memory: clouds, graphs or SMILES."""
-
-    @property
-    def width(self) -> int | None:
-        """Number of columns of a point, if the rows are arrays of points."""
-
-    @property
-    def about(self) -> dict[str, Any]:
-        """What a model file holds of it, for `Kind.restore_reader`."""
-
-    def examples(self, rows: Rows, ys: NDArray[Any], names: Sequence[str]) -> Any:
-        """Return examples with their targets, and the names of the classes or of the targets."""
-
-    def unlabelled(self, rows: Rows) -> Any:
-        """Return examples without targets."""
 
 
 class Kind(ABC):

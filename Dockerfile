@@ -17,7 +17,7 @@ ARG TORCH_INDEX
 COPY constraints.txt /tmp/
 RUN pip install --no-cache-dir --constraint /tmp/constraints.txt ${TORCH_INDEX:+--index-url "$TORCH_INDEX"} torch
 COPY --from=wheel /wheels /tmp/wheels
-RUN pip install --no-cache-dir --constraint /tmp/constraints.txt "$(echo /tmp/wheels/*.whl)[clouds,molecules,report,export]"
+RUN pip install --no-cache-dir --constraint /tmp/constraints.txt "$(echo /tmp/wheels/*.whl)[clouds,molecules,report,plot,tune,export]"
 
 # HOME is for caches, and may be written by any user that `docker run -u` names.
 RUN useradd --create-home edgecond && chmod 1777 /home/edgecond && mkdir /work && chown edgecond /work

@@ -146,7 +146,10 @@ def test_a_seed_that_numpy_does_not_have_is_an_error(verb: list[str], seed: int)
     [
         ("EDGECOND_DATA", ["fetch", "sydney"]),
         ("EDGECOND_DATA", ["train", "sydney"]),
-        ("EDGECOND_CACHE", ["train", "molecules.csv", "--target", "kind", *SMALL]),
+        (
+            "EDGECOND_CACHE",
+            ["train", "molecules.csv", "--target", "kind", *SMALL, "--set", "network=C(4)-MP-GAP-FC(2)"],
+        ),
     ],
 )
 def test_the_home_directory_of_nobody_is_an_error(

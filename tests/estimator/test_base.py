@@ -97,7 +97,10 @@ PARAMETERS: dict[str, tuple[dict[str, Any], str]] = {
     "settings": ({"settings": ["rate"]}, "settings must be a dict, as {'train.learning_rate': 0.05}: got ['rate']."),
     "task": ({"settings": {"task": "regression"}}, "settings must leave out what follows from X and y: got task."),
     "batch": ({"network": None, "batch_size": 1}, "have less. Choose a larger batch size."),
-    "class_weight": ({"class_weight": "equal"}, "class_weight must be 'auto', 'balanced' or None: got 'equal'."),
+    "class_weight": (
+        {"class_weight": "equal"},
+        "class_weight must be 'auto', 'balanced', a dict or None: got 'equal'.",
+    ),
 }
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from edgecond.report import write
+from edgecond.report.contents import EXPLAINED
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 ARGUMENTS = [
@@ -69,11 +70,12 @@ def test_every_figure_is_drawn(kind, screen, request):
     assert len(plots) > 6
     pictures = screen.locator(".picture").all()
     mistakes = run.model.outputs(run.test).argmax(1) != run.test.ys.numpy() if kind == "molecules" else np.ones(6)
-    assert len(pictures) == (min(6, int(mistakes.sum())) if kind in dict(MOLECULES) else 0)
+    assert len(pictures) == (min(6, int(mistakes.sum())) + EXPLAINED if kind in dict(MOLECULES) else 0)
     for picture in pictures:
         picture.scroll_into_view_if_needed()
         assert _colours(picture.screenshot()) > 2, picture.get_attribute("aria-label")
-    assert kinds.count("space") == (9 if kind in ("clouds", "meshes") else 0)  # six mistakes and three levels
+    in_space = 6 + EXPLAINED + 3 if kind in ("clouds", "meshes") else 0  # mistakes, explanations and levels
+    assert kinds.count("space") == in_space
     assert screen.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
     assert complaints == []

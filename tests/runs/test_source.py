@@ -17,7 +17,7 @@ def test_a_run_keeps_every_option_that_its_data_were_read_with(tmp_path: Path):
     """All fields of `ReadOptions` and `Split` go into the file and come back."""
     features = (("t", "solvent"), True)
     options = ReadOptions(
-        "S", ("logS", "y"), "family", "label", True, {"x": "relative_x"}, "y", True, *features, "date", "part"
+        "S", ("logS", "y"), "family", "label", True, {"x": "relative_x"}, "y", True, *features, "date", "part", "w"
     )
     assert set(options.given()) == {field.name for field in fields(ReadOptions)}
     folds, parts = Split(7, 3, 11, "group", share=0.25), Split(file=tmp_path / "parts.csv", share=0.5)

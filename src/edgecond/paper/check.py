@@ -33,6 +33,7 @@ PAGES = ("README.md", "docs/results.md", "docs/molecules.md", "results/README.md
 """Pages that quote measured numbers: each decimal number in their prose has a source."""
 OTHERS = {
     "molecules": "written by benchmarks.molecules, which has no rows",
+    "models": "written by benchmarks.zoo, whose settings are in benchmarks/zoo.toml",
     "clouds": "written by benchmarks.clouds, which has no rows",
     "sydney/ecc-zero-biases": "F began with other biases, which is no setting",
 }

@@ -32,6 +32,7 @@ _OPTIONS: dict[str, tuple[type, ...]] = {
     "group": _TEXT,
     "time": _TEXT,
     "split_column": _TEXT,
+    "weights": _TEXT,
 }
 _SPLIT: dict[str, tuple[type, ...]] = {
     "folds": _WHOLE,

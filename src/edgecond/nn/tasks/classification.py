@@ -14,15 +14,12 @@ from torch import nn, Tensor
 
 from edgecond.nn.tasks.base import Loss, Outputs, Task, Views
 from edgecond.nn.tasks.conformal import Scores
-from edgecond.nn.tasks.findings import Cards, ConfusionMatrix, Finding, Gallery, Marks, Part, percent, SHOWN, Table
+from edgecond.nn.tasks.findings import Cards, ConfusionMatrix, Finding, Gallery, Marks, percent, SHOWN, Table
 from edgecond.nn.tasks.uncertainty import (
     coverage_table,
     FEWEST,
     fitted_temperature,
     Judged,
-    reliability,
-    reliability_curve,
-    retention_curve,
     uncertainty_section,
 )
 
@@ -183,12 +180,7 @@ class Classification(Task):
     def uncertainty(
         self, names: Sequence[str], y: Classes, outputs: Outputs, spread: Outputs | None, scores: Scores
     ) -> list[Finding]:
-        judged = self.judged(y, outputs, spread)
-        assert judged.probability is not None
-        assert judged.true is not None
-        parts: list[Part] = [reliability_curve(reliability(judged.probability, judged.true))]
-        if judged.spread is not None:
-            parts.append(retention_curve(judged.errors, judged.spread, "Error"))
+        parts = self.judged(y, outputs, spread).parts()
         if scores:
 
             def size(_: int, bound: float) -> str:

@@ -80,6 +80,15 @@ class Judged(NamedTuple):
             found["retention_gain"] = retention_gain(self.errors, self.spread)
         return found
 
+    def parts(self) -> list[Part]:
+        """Return what a report draws of them: a reliability diagram, and an error-retention curve."""
+        drawn: list[Part] = []
+        if self.probability is not None and self.true is not None:
+            drawn.append(reliability_curve(reliability(self.probability, self.true)))
+        if self.spread is not None:
+            drawn.append(retention_curve(self.errors, self.spread, "Error"))
+        return drawn
+
 
 def retention_gain(errors: Float[np.ndarray, " n"], uncertainty: Float[np.ndarray, " n"]) -> float:
     """Return by what share the mean of `retention` is below the mean error, which a random order would give."""

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from edgecond.cli import app
+from edgecond.cli import app, running
 from edgecond.paper import fair
 from edgecond.paper.fair import assess, assessments, candidate, candidates, FOLDS, METRIC, QUOTED, ROWS
 from edgecond.runs.recipe import find, Recipe
@@ -31,11 +31,11 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Recipe, dict[str, Any]]
     return found
 
 
-def write(results: Path, dataset: str, fold: int, accuracy: float, selected: str) -> None:
-    path = results / "fair" / dataset / "selected" / f"fold{fold}-seed0.json"
+def write(results: Path, dataset: str, fold: int, accuracy: float, selected: str, seed: int = 0) -> None:
+    path = results / "fair" / dataset / "selected" / f"fold{fold}-seed{seed}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     metrics = {METRIC: accuracy, "accuracy": 0.1}  # of several views, and of one
-    record = {"fold": fold, "seed": 0, "epochs": 50, "metrics": metrics, "selected": selected}
+    record = {"fold": fold, "seed": seed, "epochs": 50, "metrics": metrics, "selected": selected}
     path.write_text(json.dumps(record))
 
 
@@ -46,7 +46,7 @@ def test_only_the_best_network_on_the_validation_set_is_tested(asked: list):
     parts = [(recipe.name, recipe.options["split"]) for recipe, _ in asked]
     assert parts == [
         *[(f"fair/dd/{row}", "fair-selection") for row in ("ecc", "degrees-sqrt", "identity")],
-        ("fair/dd/selected", "fair"),
+        *[("fair/dd/selected", "fair")] * 3,
     ]
     assert record["selected"] == "degrees-sqrt"  # the first of two equals
     assert record["validation"] == VALIDATION
@@ -54,6 +54,32 @@ def test_only_the_best_network_on_the_validation_set_is_tested(asked: list):
     assert "70.0 %" in lines[0]
     assert len(lines) == 3
     assert asked[-1][0].labels == "given+sqrt(deg)"
+
+
+def test_the_selected_network_is_tested_with_three_seeds_and_its_mean_is_reported(monkeypatch: pytest.MonkeyPatch):
+    """Errica et al., Section 4: three runs on each test set; by hand, the mean of 0.1 * seed over 5, 6, 7 is 0.6."""
+    seeds = []
+
+    def reproduce(recipe: Recipe, fold: int, seed: int, **options: Any) -> dict[str, Any]:
+        seeds.append((recipe.name, seed))
+        return {"metrics": {METRIC: 0.1 * seed}}
+
+    monkeypatch.setattr(fair, "reproduce", reproduce)
+    record = assess("enzymes", 0, 5, runs=Path("runs"), results=Path("results"))
+
+    assert seeds[-3:] == [("fair/enzymes/selected", seed) for seed in (5, 6, 7)]
+    assert {seed for _, seed in seeds[:-3]} == {5}
+    assert record["metrics"][METRIC] == pytest.approx(0.6)
+
+
+def test_folds_in_parallel_get_the_options_of_the_command(monkeypatch: pytest.MonkeyPatch):
+    commands: list[list[str]] = []
+    monkeypatch.setattr(running, "precompute", lambda recipe: None)
+    monkeypatch.setattr(running, "in_parallel", lambda each, jobs: commands.extend(each) or 0)
+
+    assert CliRunner().invoke(app, ["fair", "nci1", "--plus", "--repeats", "2", "--jobs", "2"]).exit_code == 0
+    assert len(commands) == FOLDS
+    assert {"nci1", "--plus", "--repeats=2", "--fold=0"} <= set(commands[0])
 
 
 @pytest.mark.parametrize("dataset", QUOTED)
@@ -70,7 +96,7 @@ def test_networks_of_today_are_selected_and_recorded_apart(asked: list):
     assert [recipe.name for recipe, _ in asked] == [
         "fair/nci1/plus",
         "fair/nci1/plus-plain",
-        "fair/nci1/plus-selected",
+        *["fair/nci1/plus-selected"] * 3,
     ]
     assert record["selected"] == "plus"
 
@@ -94,7 +120,8 @@ def test_the_table_has_mean_and_deviation_once_all_folds_are_recorded(tmp_path: 
 
 
 def test_the_command_prints_reruns_beside_quoted_accuracies(tmp_path: Path):
-    write(tmp_path, "enzymes", 4, 0.5, "identity")
+    for seed in range(3):
+        write(tmp_path, "enzymes", 4, 0.5, "identity", seed)
 
     lines = CliRunner().invoke(app, ["table", "fair", "--results", str(tmp_path)]).output.splitlines()
 

@@ -19,6 +19,9 @@ def fair(
     dataset: Annotated[str, typer.Argument(help="nci1, enzymes or dd.")],
     fold: Annotated[list[int] | None, typer.Option(help="An outer fold, from 0; may be repeated.")] = None,
     plus: Annotated[bool, typer.Option("--plus", help="Select from the networks of today: see plus/DATASET.")] = False,
+    repeats: Annotated[
+        int, typer.Option(min=1, help="Number of times that the selected network is trained and tested in a fold.")
+    ] = 3,
     seed: Seeds = None,
     jobs: Jobs = 1,
     epochs: Epochs = None,
@@ -41,7 +44,7 @@ def fair(
         raise typer.Exit(2)
     recipe = protocol.candidate(dataset, protocol.candidates(dataset, plus)[0], "fair")
     wanted = [(f, s) for s in seed or [0] for f in (range(protocol.FOLDS) if fold is None else fold)]
-    options = {"epochs": epochs, "workers": workers, "runs": runs, "results": results}
+    options = {"repeats": repeats, "epochs": epochs, "workers": workers, "runs": runs, "results": results}
     work = partial(protocol.assess, dataset, plus=plus, report=echo)
-    name = ["fair", dataset, *["plus"] * plus]
+    name = ["fair", dataset, *["--plus"] * plus]
     run_folds(name, recipe, work, wanted, jobs, resume, [protocol.METRIC, protocol.SINGLE, "train_accuracy"], options)

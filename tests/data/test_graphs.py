@@ -52,6 +52,21 @@ def test_missing_labels_and_attributes_are_empty_arrays(tmp_path: Path):
     assert graphs.s == 2
 
 
+def test_counts_are_logarithms_by_name(tmp_path: Path):
+    """By hand, of the graphs above: 4 vertices, 6 edges and the labels 7, 5, 7, 9; 2 vertices and 2 edges."""
+    graphs = tu.read(write(tmp_path))
+
+    counts = {name: np.expm1(values).round().tolist() for name, values in graphs.counts().items()}
+
+    expected = [
+        [np.count_nonzero(graph.vertex_labels == label) for graph in (graphs[0], graphs[1])] for label in range(3)
+    ]
+    assert counts == {"vertices": [4, 2], "edges": [6, 2]} | {
+        f"vertex label {value}": numbers for value, numbers in zip((5, 7, 9), expected, strict=True)
+    }
+    assert [counts[f"vertex label {value}"][0] for value in (5, 7, 9)] == [1, 2, 1]
+
+
 def test_arrays_are_read_only(tmp_path: Path):
     graphs = tu.read(write(tmp_path))
 

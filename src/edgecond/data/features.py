@@ -17,7 +17,8 @@ from torch import Tensor
 from edgecond.errors import DataError, DataWarning, listed
 
 LIMIT = 5.0
-"""Descriptors are clipped to so many standard deviations: some, such as Ipc, grow exponentially with the molecule."""
+"""Descriptors and counts are clipped to so many standard deviations: some, such as Ipc, grow exponentially with the
+molecule."""
 MOST_TEXTS = 100
 """Most distinct texts of a column."""
 
@@ -29,10 +30,12 @@ class Features:
     Attributes:
         columns: Columns by name: numbers, NaN where unknown, or texts, empty where unknown.
         descriptors: Descriptors of molecules by name, NaN where RDKit has none.
+        counts: Counts of vertices and edges by name; see `edgecond.data.graphs.Graphs.counts`.
     """
 
     columns: Mapping[str, Shaped[Array, " n"]] = field(default_factory=dict)
     descriptors: Mapping[str, Float[Array, " n"]] = field(default_factory=dict)
+    counts: Mapping[str, Float[Array, " n"]] = field(default_factory=dict)
 
 
 class _Column(BaseModel):
@@ -114,11 +117,13 @@ class Encoder(BaseModel):
     Attributes:
         columns: Columns of a table, in order.
         descriptors: Descriptors of molecules, without those that are constant over the training set.
+        counts: Counts of vertices and edges, likewise.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     columns: tuple[Numbers | Texts, ...] = ()
     descriptors: tuple[Numbers, ...] = ()
+    counts: tuple[Numbers, ...] = ()
     _remarked: set[tuple[str, str]] = PrivateAttr(default_factory=set)
 
     @staticmethod
@@ -141,33 +146,35 @@ class Encoder(BaseModel):
                     f"{len(training)} rows are the same or blank. Leave it out of the features."
                 )
             columns.append(column)
-        before = {} if start is None else {column.name: column for column in start.descriptors}
-        found = [
-            before.get(name) or Numbers.fit(name, values[training], LIMIT)
-            for name, values in features.descriptors.items()
-        ]
-        return Encoder(columns=tuple(columns), descriptors=tuple(filter(None, found)))
+        return Encoder(
+            columns=tuple(columns),
+            descriptors=_fitted(features.descriptors, training, () if start is None else start.descriptors),
+            counts=_fitted(features.counts, training, () if start is None else start.counts),
+        )
+
+    @property
+    def _all(self) -> tuple[Numbers | Texts, ...]:
+        return (*self.columns, *self.descriptors, *self.counts)
 
     @property
     def width(self) -> int:
-        return sum(column.width for column in (*self.columns, *self.descriptors))
+        return sum(column.width for column in self._all)
 
     @property
     def named_columns(self) -> tuple[str, ...]:
         """Column of each number of `encode`."""
-        return tuple(column.name for column in (*self.columns, *self.descriptors) for _ in range(column.width))
+        return tuple(column.name for column in self._all for _ in range(column.width))
 
     @property
     def names(self) -> list[str]:
         """Names of what `encode` returns: of columns of numbers, and of each text of the others."""
-        texts = [
+        return [
             name
-            for column in self.columns
+            for column in self._all
             for name in (
                 [f"{column.name}={value}" for value in column.values] if isinstance(column, Texts) else [column.name]
             )
         ]
-        return [*texts, *self.described]
 
     @property
     def described(self) -> tuple[str, ...]:
@@ -185,7 +192,8 @@ class Encoder(BaseModel):
             return None
         given = Features() if features is None else features
         parts = []
-        for columns, values in ((self.columns, given.columns), (self.descriptors, given.descriptors)):
+        groups = ((self.columns, given.columns), (self.descriptors, given.descriptors), (self.counts, given.counts))
+        for columns, values in groups:
             for column in columns:
                 if column.name not in values:
                     raise DataError(
@@ -197,6 +205,15 @@ class Encoder(BaseModel):
                         warnings.warn(sentence, DataWarning, stacklevel=2)
                 parts.append(column.encode(values[column.name]))
         return torch.from_numpy(np.concatenate(parts, 1)).float()
+
+
+def _fitted(
+    values: Mapping[str, Float[Array, " n"]], training: Int[Array, " train"], start: Sequence[Numbers]
+) -> tuple[Numbers, ...]:
+    """Return the numbers that differ over the training set; those of a model to start from keep their units."""
+    known = {column.name: column for column in start}
+    found = [known.get(name) or Numbers.fit(name, column[training], LIMIT) for name, column in values.items()]
+    return tuple(filter(None, found))
 
 
 def _continued(before: Numbers | Texts | None, column: Numbers | Texts | None) -> Numbers | Texts | None:

@@ -208,6 +208,14 @@ class Graphs:
             return labels
         return torch.cat([labels, torch.tensor(self.vertex_attributes, dtype=labels.dtype)], 1)
 
+    def counts(self) -> dict[str, Float[Array, " graphs"]]:
+        r"""Return $\log(1 + c)$ of the counts of each graph, by name: vertices, edges, and vertices with each label."""
+        number = np.repeat(np.arange(len(self)), self.sizes)
+        found = {"vertices": self.sizes, "edges": np.diff(self.edge_pointer)}
+        for label, value in enumerate(self.vertex_values.tolist()):
+            found[f"vertex label {value}"] = np.bincount(number[self.vertex_labels == label], minlength=len(self))
+        return {name: np.log1p(count) for name, count in found.items()}
+
     def graph(self) -> Graph:
         """Build $G^{(0)}$ of all graphs, with self-connections, which have the last label ($s = 4$ for NCI1).
 

@@ -114,6 +114,8 @@ class Recipe(_Part):
         labels: Name of the edge labelling.
         attributes: Whether signal and edge labels of general graphs have the attributes beside the labels.
         standardised: Whether attributes are standardised over the training set.
+        counts: Whether the first FC has the numbers of vertices, of edges and of vertices with each label of a general
+            graph beside its pooled signal: a mean over vertices does not show the size.
         task: What is predicted: a task of `edgecond.nn.tasks`.
         balanced: Whether rare classes count as much as frequent ones in the loss.
         class_weights: Weight of each class in the loss instead, by its name; 1 for those that are left out.
@@ -143,6 +145,7 @@ class Recipe(_Part):
     labels: str = "cartesian+spherical"
     attributes: bool = False
     standardised: bool = False
+    counts: bool = False
     task: Annotated[str, BeforeValidator(_task)] = "classification"
     balanced: bool = False
     class_weights: dict[str, Annotated[float, Field(ge=0)]] = {}

@@ -27,5 +27,6 @@ def sample_settings(recipe: Recipe) -> SampleSettings:
         tries=recipe.tries,
         attributes=recipe.attributes,
         standardised=recipe.standardised,
+        counts=recipe.counts,
         options=recipe.options,
     )

@@ -98,3 +98,25 @@ def test_too_little_memory_for_pyramids_is_an_error_of_the_data(monkeypatch: pyt
 
     with mentions("graphs with up to 2 vertices", "more memory than there is", kind=DataError):
         GraphPreparation.fit(SETTINGS, examples()).view(examples(), 0, 1)
+
+
+def test_graphs_that_differ_in_size_alone_have_the_same_signals_and_different_counts():
+    """A mean over the vertices of a ring is the same for any ring; log(1 + 4) and log(1 + 8) are standardised to ±1."""
+
+    def ring(n: int) -> SimpleNamespace:
+        ends = np.arange(n), (np.arange(n) + 1) % n
+        return SimpleNamespace(edge_index=np.stack([np.r_[ends], np.r_[ends[::-1]]]), num_nodes=n, x=np.ones(n))
+
+    found = batch.packed([ring(4), ring(8)], ys=np.array([0, 1]))
+    rings = GraphExamples(found.graphs, np.arange(2), found.targets, found.target_names)
+    settings = SampleSettings("rings", Architecture("C(4)-GAP-FC(2)"), "given", counts=True)
+
+    made = GraphPreparation.fit(settings, rings)
+    first, second = (made.view(rings, 0, 1).sample([number], 0) for number in range(2))
+
+    assert made.feature_names == ("vertices", "edges")
+    assert torch.equal(first.x.mean(0), second.x.mean(0))
+    torch.testing.assert_close(first.features, torch.tensor([[-1.0, -1.0]]))
+    torch.testing.assert_close(second.features, torch.tensor([[1.0, 1.0]]))
+    restored = GraphPreparation.restore(settings, made.tensors, 1, made.encoding)
+    assert torch.equal(restored.transient().view(rings.take([1]), 0, 1).sample([0], 0).features, second.features)

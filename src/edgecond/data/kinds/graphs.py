@@ -145,6 +145,7 @@ class GeneralGraphs(Kind):
             "network": str(network),
             "attributes": graphs.vertex_attributes.shape[1] + graphs.edge_attributes.shape[1] > 0,
             "standardised": self.standardises,
+            "counts": base["counts"] and not per_vertex,
         }
 
     standardises: ClassVar[bool] = True

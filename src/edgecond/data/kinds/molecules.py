@@ -102,6 +102,7 @@ class Molecules(GeneralGraphs):
         batch_size = BATCH_SIZE if len(examples) < MANY else 2 * BATCH_SIZE
         return super().settings(examples, {**base, "network": NETWORK}, dataset, per_vertex) | {
             "identity": False,
+            "counts": False,  # descriptors show the size
             "train.epochs": int(np.clip(STEPS * batch_size // len(examples), 50, 200)),
             "train.batch_size": batch_size,
             "train.learning_rate": 0.001 if len(examples) > FEW else base["train.learning_rate"],

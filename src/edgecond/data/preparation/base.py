@@ -35,6 +35,7 @@ class SampleSettings:
     tries: int = 10
     attributes: bool = False
     standardised: bool = False
+    counts: bool = False
     options: Mapping[str, Any] = field(default_factory=dict)
 
 

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from edgecond.data.budget import MOST_LABELS
-from edgecond.data.features import Encoder
+from edgecond.data.features import Encoder, Features
 from edgecond.data.graphs import GraphExamples, Graphs
 from edgecond.data.labels import check_labelling
 from edgecond.data.preparation.base import no_progress, Progress, SampleSettings
@@ -36,7 +36,7 @@ class GraphPreparation:
             attributes over the training set, under those of `UNITS`, if attributes are standardised.
         is_transient: Whether graphs come once: only the pyramids of the last ones are kept, and each graph has the
             pyramids that it would have alone, so that a prediction does not depend on its neighbours in a batch.
-        encoder: Encodes the columns beside the graphs.
+        encoder: Encodes the columns and counts beside the graphs.
     """
 
     settings: SampleSettings
@@ -63,8 +63,8 @@ class GraphPreparation:
         vocabulary = {name: torch.from_numpy(getattr(examples.graphs, name).astype(np.int64)) for name in VALUES}
         units = _units(examples, {} if start is None else start.tensors) if settings.standardised else {}
         encoder = Encoder()
-        if examples.features is not None:
-            encoder = Encoder.fit(examples.features, examples.numbers, None if start is None else start.encoder)
+        if (features := _features(settings, examples)) is not None:
+            encoder = Encoder.fit(features, examples.numbers, None if start is None else start.encoder)
         return GraphPreparation(settings, progress, vocabulary | units, transient, encoder)
 
     @staticmethod
@@ -113,7 +113,7 @@ class GraphPreparation:
 
     def _source(self, examples: GraphExamples, copies: range) -> Source:
         settings = self.settings
-        features = self.encoder.encode(examples.features)
+        features = self.encoder.encode(_features(settings, examples))
         return GraphSource(self._of(examples.graphs), examples, copies, settings.labels, settings.attributes, features)
 
     @property
@@ -172,6 +172,13 @@ class GraphPreparation:
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"progress": no_progress, "_pyramids": {}, "_last": []}  # computed again when needed
+
+
+def _features(settings: SampleSettings, examples: GraphExamples) -> Features | None:
+    """Return the columns beside the graphs, and the counts of their vertices and edges if the settings ask for them."""
+    if not settings.counts:
+        return examples.features
+    return replace(examples.features or Features(), counts=examples.graphs.counts())
 
 
 def _check_tensors(tensors: Mapping[str, Tensor]) -> None:

@@ -20,9 +20,9 @@ from edgecond.data import datasets
 from edgecond.data.splits import stratified_folds
 from edgecond.nn import tasks
 from edgecond.runs import user_data
+from edgecond.runs.ensemble import train
 from edgecond.runs.model import versions
 from edgecond.runs.recipe import find, parse_settings, Recipe, with_settings
-from edgecond.runs.run import train
 
 RECORD = Path("results/choices.jsonl")
 PARTS = 5

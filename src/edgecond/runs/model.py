@@ -124,7 +124,7 @@ class Model:
         if class_weights and not task.weights_classes:
             raise RecipeError(f"class_weights are for tasks with one class of several, not for {task.name}.")
         fitted = task.fit(examples.ys, len(classes), balanced=recipe.balanced, class_weights=class_weights)
-        if start is not None and start.task.name == task.name:
+        if start is not None and fitted.keeps_outputs_of(start.task):
             fitted = fitted.continued(start.task, places(classes, start.classes))
         return Model(recipe, classes, widths, kind, preparation, network, fitted, about)
 

@@ -217,10 +217,18 @@ class Model:
         scores = tuple(map(condensed, model.task.nonconformity(y, outputs, spread)))
         return replace(model, uncertainty=replace(self.uncertainty, scores=scores))
 
-    def certainty(self, examples: LabelledExamples, coverage: float = 0.9) -> dict[str, float]:
-        """Return how often intervals or sets hold the truth, and how well spreads and probabilities fit the errors."""
+    def certainty(
+        self, views: Sequence[Float[np.ndarray, "k n t"]], y: NDArray[Any], coverage: float = 0.9
+    ) -> dict[str, float]:
+        """Return how often intervals or sets hold the truth, and how well spreads and probabilities fit the errors.
+
+        Args:
+            views: The outputs of each network, as `outputs_per_member` returns them.
+            y: The targets.
+            coverage: Probability with which an interval or a set holds the truth.
+        """
         limits = self.uncertainty.limits(coverage, self.task.targets(self.classes))
-        return self.task.certainty(examples.ys.numpy(), *self.outputs_and_spread(examples), limits)
+        return self.task.certainty(y, *self.mean_and_spread(views), limits)
 
     def compared_with(self, examples: LabelledExamples, seed: int) -> Model:
         """Return the model with the embeddings of its training examples, or of a random choice of many."""

@@ -12,6 +12,7 @@ import pytest
 from edgecond import EdgeCondRegressor
 from edgecond.data import datasets
 from edgecond.errors import DataError, RecipeError
+from edgecond.nn import evaluation
 from edgecond.nn.tasks.conformal import CoverageError
 from edgecond.notation import Architecture
 from edgecond.runs import ensemble, run, user_data
@@ -59,6 +60,20 @@ def test_a_temperature_leaves_the_predicted_class(trained: tuple[Path, run.Train
 
     assert model.task.temperature != ()
     np.testing.assert_array_equal(model.outputs(test).argmax(1), model.outputs_per_view(test)[0].argmax(1))
+
+
+def test_the_metrics_of_a_calibrated_model_take_one_pass_over_its_test_set(
+    trained: tuple[Path, run.Trained], monkeypatch: pytest.MonkeyPatch
+):
+    """Predicting is all of their cost, and each view of each example is needed once."""
+    model, passes, predict_all = trained[1].model, [], evaluation.predict_all
+    monkeypatch.setattr(evaluation, "predict_all", lambda *args: passes.append(args) or predict_all(*args))
+
+    metrics = trained[1].metrics()
+
+    assert len(passes) == model.views()
+    assert {"accuracy", "coverage", "train_accuracy"} <= metrics.keys()
+    assert {name: metrics[name] for name in model.evaluate(trained[1].test)} == model.evaluate(trained[1].test)
 
 
 def test_an_ensemble_predicts_the_same_after_saving_and_loading(trained: tuple[Path, run.Trained]):

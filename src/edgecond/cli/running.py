@@ -91,6 +91,8 @@ def watched(name: str, work: Callable[..., T], *args: Any, **options: Any) -> T:
 
 def print_evaluation(model: Model, test: LabelledExamples, views: int | None = None) -> dict[str, float]:
     """Print the metrics of a model on its test set and, where there are classes, the confusion matrix; return them."""
+    from edgecond.nn.tasks.combinations import by_combination, SCORES, VOTES
+
     with users_errors():
         members, y = model.outputs_per_member(test, views), test.ys.numpy()
         outputs = [view.mean(0) for view in members]
@@ -98,16 +100,11 @@ def print_evaluation(model: Model, test: LabelledExamples, views: int | None = N
     confusion = model.task.confusion(y, outputs)
     if confusion is not None:
         confusion_table(confusion, test.classes)
-    parts: dict[str, dict[str, float]] = {"_scores": {}, "_votes": {}, "": {}}
-    for name, value in shown_metrics(model, metrics).items():
-        suffix = next(suffix for suffix in parts if name.endswith(suffix))
-        parts[suffix][name.removesuffix(suffix)] = value
-    written = {suffix: model.task.written(part) for suffix, part in parts.items()}
-    echo(f"{len(test)} test examples: {written['_scores'] or written['']}")
-    if parts["_scores"]:
-        echo(
-            f"(mean scores of {len(outputs)} views; their majority vote: {written['_votes']}; one view: {written['']})"
-        )
+    parts = by_combination(shown_metrics(model, metrics))
+    written = {combination: model.task.written(part) for combination, part in parts.items()}
+    echo(f"{len(test)} test examples: {written[SCORES] or written['']}")
+    if parts[SCORES]:
+        echo(f"(mean scores of {len(outputs)} views; their majority vote: {written[VOTES]}; one view: {written['']})")
     elif len(outputs) > 1:
         echo(f"(mean of {len(outputs)} views)")
     if model.uncertainty.scores:

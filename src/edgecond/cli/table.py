@@ -84,7 +84,9 @@ def _generated(root: Path) -> dict[Path, str]:
 
 def _short(metric: str) -> str:
     """Return the short name of a metric; the number of views is in the name of the row."""
-    return metric.removesuffix("_votes").removesuffix("_scores").replace("accuracy", "acc").replace("_", " ")
+    from edgecond.nn.tasks.combinations import split_name
+
+    return split_name(metric)[0].replace("accuracy", "acc").replace("_", " ")
 
 
 def _gains(results: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from statistics import mean, stdev
 from urllib.parse import unquote
 
+from edgecond.nn.tasks.combinations import combined_name, SCORES, split_name
 from edgecond.paper.records import read_records
 from edgecond.runs.blocks import Record
 from edgecond.runs.recipe import Recipe, recipes
@@ -154,7 +155,7 @@ def plus(results: Path) -> list[Entry]:
         family, _, dataset = name.partition("/")
         if family != PLUS:
             continue
-        suffix = "_scores" if max(recipe.orientations, recipe.sparsifications) > 1 else ""
+        combination = SCORES if max(recipe.orientations, recipe.sparsifications) > 1 else ""
         records = read_records(results / name)
         for metric in known[f"{dataset}/ecc"].paper[0].metrics:
             if metric.startswith("train_"):
@@ -165,9 +166,10 @@ def plus(results: Path) -> list[Entry]:
                 if row.name.startswith(f"{dataset}/")
                 for claim in row.paper
                 for claimed, number in claim.metrics.items()
-                if claimed.removesuffix("_votes").removesuffix("_scores") == metric
+                if split_name(claimed)[0] == metric
             }
-            found.append(_entry(claims[max(claims)], recipe, f"{metric}{suffix}", max(claims), records))
+            best, named = max(claims), combined_name(metric, combination)
+            found.append(_entry(claims[best], recipe, named, best, records))
     return found
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from edgecond.files import write_atomic
+from edgecond.nn.tasks.combinations import split_name
 from edgecond.paper.figures import curves, FILTERS_ROW, sampled_filters, STEPS
 from edgecond.paper.tables import DATASETS, entries, Entry, METRICS, TITLES
 from edgecond.report.page import ReportError
@@ -136,7 +137,7 @@ def table(number: int, results: Path) -> Any:
     found = entries(number, results)
     panels: dict[tuple[str, str], list[Entry]] = {}
     for entry in found:
-        metric = entry.metric.removesuffix("_votes").removesuffix("_scores")
+        metric, _ = split_name(entry.metric)
         panels.setdefault((entry.recipe.name.split("/")[0], metric), []).append(entry)
     panels = dict(sorted(panels.items(), key=lambda panel: list(DATASETS).index(panel[0][0])))  # as in the paper
     names = list(dict.fromkeys(entry.row for entry in found))

@@ -8,12 +8,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from edgecond.nn.tasks import Task
+from edgecond.nn.tasks.combinations import SCORES, split_name, VOTES
 from edgecond.runs.blocks import Facts, Tested
 from edgecond.runs.recipe import Recipe
 
 SHOWN = 60
 """Names of classes or targets on a card, at most."""
 UNKNOWN = "Not stated."
+_VIEWS = {SCORES: ", mean scores of all views", VOTES: ", votes of all views", "": ""}
 
 
 def tested(examples: int, digest: str, metrics: Mapping[str, float]) -> dict[str, Any]:
@@ -79,10 +81,8 @@ def _metrics(content: Any, task: Task) -> list[str]:
 
 def _title(task: Task, name: str) -> str:
     """Return the name of a metric as people read it."""
-    for suffix, how in (("_scores", ", mean scores of all views"), ("_votes", ", votes of all views")):
-        if name.endswith(suffix):
-            return f"{_title(task, name.removesuffix(suffix))}{how}"
-    return _text(task.metrics.get(name, name))
+    metric, combination = split_name(name)
+    return _text(task.metrics.get(metric, metric)) + _VIEWS[combination]
 
 
 def _calibration(about: Mapping[str, Any]) -> list[str]:

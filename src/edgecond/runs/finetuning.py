@@ -92,13 +92,13 @@ class Start:
             model: The new model, whose weights are drawn.
             member: Number of the network of an ensemble; those of the start are used in turn.
         """
-        before, same_task = self.model, self.model.task.name == model.task.name
+        before, keeps = self.model, model.task.keeps_outputs_of(self.model.task)
         new, old = inputs_of(model), inputs_of(before)
         columns = Columns(
             places(new.signal, old.signal),
             [places(*each) for each in zip(new.labels, old.labels, strict=True)],
             places(new.features, old.features),
-            places(model.classes, before.classes) if same_task else [None] * len(model.classes),
+            places(model.classes, before.classes) if keeps else [None] * len(model.classes),
         )
         changed = transfer(model.network, before.networks[member % len(before.networks)], columns)
         parametric = [n for n, layer in enumerate(model.recipe.network) if isinstance(layer, Parametric)]

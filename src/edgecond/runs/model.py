@@ -124,7 +124,7 @@ class Model:
         if class_weights and not task.weights_classes:
             raise RecipeError(f"class_weights are for tasks with one class of several, not for {task.name}.")
         fitted = task.fit(examples.ys, len(classes), balanced=recipe.balanced, class_weights=class_weights)
-        if start is not None and start.task.name == task.name:
+        if start is not None and fitted.keeps_outputs_of(start.task):
             fitted = fitted.continued(start.task, places(classes, start.classes))
         return Model(recipe, classes, widths, kind, preparation, network, fitted, about)
 
@@ -217,10 +217,18 @@ class Model:
         scores = tuple(map(condensed, model.task.nonconformity(y, outputs, spread)))
         return replace(model, uncertainty=replace(self.uncertainty, scores=scores))
 
-    def certainty(self, examples: LabelledExamples, coverage: float = 0.9) -> dict[str, float]:
-        """Return how often intervals or sets hold the truth, and how well spreads and probabilities fit the errors."""
+    def certainty(
+        self, views: Sequence[Float[np.ndarray, "k n t"]], y: NDArray[Any], coverage: float = 0.9
+    ) -> dict[str, float]:
+        """Return how often intervals or sets hold the truth, and how well spreads and probabilities fit the errors.
+
+        Args:
+            views: The outputs of each network, as `outputs_per_member` returns them.
+            y: The targets.
+            coverage: Probability with which an interval or a set holds the truth.
+        """
         limits = self.uncertainty.limits(coverage, self.task.targets(self.classes))
-        return self.task.certainty(examples.ys.numpy(), *self.outputs_and_spread(examples), limits)
+        return self.task.certainty(y, *self.mean_and_spread(views), limits)
 
     def compared_with(self, examples: LabelledExamples, seed: int) -> Model:
         """Return the model with the embeddings of its training examples, or of a random choice of many."""

@@ -219,10 +219,11 @@ class Trained:
     def metrics(self) -> dict[str, float]:
         """Return the metrics on the test set, and that of the last epoch during training, as the paper does."""
         model, metric = self.model, self.model.task.training_metric
-        certainty: dict[str, float] = {}
+        members, y = model.outputs_per_member(self.test), self.test.ys.numpy()
+        metrics = model.metrics([view.mean(0) for view in members], y)
         with suppress(CoverageError):  # without a calibration set, or with one that is too small
-            certainty = model.certainty(self.test)
-        return {**model.evaluate(self.test), **certainty, f"train_{metric}": self.history[-1][metric]}
+            metrics |= model.certainty(members, y)
+        return {**metrics, f"train_{metric}": self.history[-1][metric]}
 
     def keep(self, metrics: Mapping[str, float], directory: Path) -> None:
         """Write the metrics on the test set into the model file of a run, for its card."""

@@ -106,6 +106,10 @@ class Task(ABC):
             class_weights: Weight of each class instead, where a task weights classes.
         """
 
+    def keeps_outputs_of(self, start: Task) -> bool:
+        """Return whether a training that starts from a network of another task keeps outputs of the same name."""
+        return self.name == start.name
+
     def continued(self, start: Self, places: Sequence[int | None]) -> Self:
         """Return the task with what the outputs of a network to start from mean, where they are kept.
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from torch import nn, Tensor
 
 from edgecond.nn.tasks.base import Loss, Outputs, Task, Views
+from edgecond.nn.tasks.combinations import combined_name, SCORES, VOTES
 from edgecond.nn.tasks.conformal import Scores
 from edgecond.nn.tasks.findings import Cards, ConfusionMatrix, Finding, Gallery, Marks, percent, SHOWN, Table
 from edgecond.nn.tasks.uncertainty import (
@@ -123,9 +124,9 @@ class Classification(Task):
         predicted = np.concatenate([view.argmax(1) for view in single])
         metrics = class_metrics(np.tile(y, len(single)), predicted, classes)
         if len(views) > 1:
-            for combination, predicted in (("votes", vote(views)), ("scores", average_scores(views))):
+            for combination, predicted in ((VOTES, vote(views)), (SCORES, average_scores(views))):
                 combined = class_metrics(y, predicted, classes)
-                metrics |= {f"{name}_{combination}": value for name, value in combined.items()}
+                metrics |= {combined_name(name, combination): value for name, value in combined.items()}
         return metrics
 
     def decide(self, outputs: Outputs) -> Classes:
@@ -240,7 +241,7 @@ class Classification(Task):
         if views == 1:
             return Finding("Metrics", "", (Cards(tuple(cards)),))
         rows = tuple(
-            (self.metrics[name], *(percent(metrics[name + suffix]) for suffix in ("", "_votes", "_scores")))
+            (self.metrics[name], *(percent(metrics[combined_name(name, how)]) for how in ("", VOTES, SCORES)))
             for name in shown
         )
         headers = ("In per cent", "One view", f"Votes of {views} views", f"Mean scores of {views} views")

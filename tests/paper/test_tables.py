@@ -77,6 +77,16 @@ def test_an_experiment_is_compared_with_its_row_on_the_folds_and_seeds_of_both(t
     assert [len(each.folds) for each in entries(4, tmp_path) if each.recipe.name == "nci1/no-labels"] == [4]
 
 
+def test_an_experiment_of_a_row_with_views_is_compared_by_their_mean_scores(tmp_path):
+    """The metric of `edgecond table plus`: Table 1 has F1, and a cloud of this row twelve views."""
+    write(tmp_path, "plus/sydney", 0, 0, f1=0.1, f1_scores=0.80)
+    write(tmp_path, "plus/sydney/ensemble=5", 0, 0, f1=0.9, f1_scores=0.82)
+
+    [found] = experiments(tmp_path)
+
+    assert (found.metric, found.cells) == ("f1_scores", ["80.0", "82.0", "+2.0"])
+
+
 def test_a_gain_is_the_difference_from_the_plain_row_in_the_paper_and_here(tmp_path):
     """Table 4: NCI1 has 83.80 with edge labels and 76.82 without."""
     for fold, plain, without in [(0, 0.84, 0.80), (1, 0.82, 0.76)]:

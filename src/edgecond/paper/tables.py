@@ -12,7 +12,7 @@ from urllib.parse import unquote
 from edgecond.nn.tasks.combinations import combined_name, SCORES, split_name
 from edgecond.paper.records import read_records
 from edgecond.runs.blocks import Record
-from edgecond.runs.recipe import Recipe, recipes
+from edgecond.runs.recipe import find, Recipe, recipes
 
 TITLES = {
     1: "Sydney Urban Objects: F1, weighted by class frequency",
@@ -146,39 +146,43 @@ def _entry(row: str, recipe: Recipe, metric: str, paper: float, records: Sequenc
 
 
 def plus(results: Path) -> list[Entry]:
-    """Return the rows `plus/DATASET` beside the best number that the paper has for ECC on that data set.
-
-    Where an example has several views, the metric is that of their mean scores.
-    """
+    """Return the rows `plus/DATASET` beside the best number that the paper has for ECC on that data set."""
     found, known = [], recipes()
     for name, recipe in known.items():
         family, _, dataset = name.partition("/")
         if family != PLUS:
             continue
-        combination = SCORES if max(recipe.orientations, recipe.sparsifications) > 1 else ""
         records = read_records(results / name)
-        for metric in known[f"{dataset}/ecc"].paper[0].metrics:
-            if metric.startswith("train_"):
-                continue
+        for metric in _plus_metrics(recipe):
             claims = {
                 number: claim.row
                 for row in known.values()
                 if row.name.startswith(f"{dataset}/")
                 for claim in row.paper
                 for claimed, number in claim.metrics.items()
-                if split_name(claimed)[0] == metric
+                if split_name(claimed)[0] == split_name(metric)[0]
             }
-            best, named = max(claims), combined_name(metric, combination)
-            found.append(_entry(claims[best], recipe, named, best, records))
+            best = max(claims)
+            found.append(_entry(claims[best], recipe, metric, best, records))
     return found
+
+
+def _plus_metrics(recipe: Recipe) -> list[str]:
+    """Return the metrics of a row `plus/DATASET`: the paper's, of mean scores where an example has several views."""
+    combination = SCORES if max(recipe.orientations, recipe.sparsifications) > 1 else ""
+    claimed = find(f"{recipe.name.partition('/')[2]}/ecc").paper[0].metrics
+    return [combined_name(metric, combination) for metric in claimed if not metric.startswith("train_")]
 
 
 def experiments(results: Path) -> list[Comparison]:
     """Return what `edgecond reproduce --set` recorded, each beside its row, in the order of the recipes."""
     found = []
     for recipe in recipes().values():
-        metric = next((metric for claim in recipe.paper for metric in claim.metrics), "accuracy")
         for folder in sorted((results / recipe.name).glob("*=*")):
+            if recipe.name.startswith(f"{PLUS}/"):
+                metric = _plus_metrics(recipe)[0]
+            else:
+                metric = next((metric for claim in recipe.paper for metric in claim.metrics), "accuracy")
             folds = paired(results / recipe.name, folder, metric)
             found.append(Comparison(recipe, unquote(folder.name), metric, folds))
     return found

@@ -25,6 +25,14 @@ def test_the_space_of_a_kind_contains_the_settings_it_starts_from_and_recipes_ta
             with_settings(recipe, {name: value})
 
 
+def test_counts_are_searched_for_whole_graphs_alone():
+    """Counts enter the first FC after a global pooling, which a network for vertices does not have."""
+    settings = find(KINDS["graphs"].base).dotted()
+
+    assert KINDS["graphs"].search_space(settings)["counts"] == (False, True)
+    assert "counts" not in KINDS["graphs"].search_space(settings | {"network": "C(8)-MP-C(8)-V-FC(2)"})
+
+
 def test_every_kind_searches_the_learning_rate_on_a_log_scale():
     spaces = [kind.search_space(find(kind.base).dotted()) for kind in KINDS.values()]
 

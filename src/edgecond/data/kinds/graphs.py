@@ -40,6 +40,7 @@ from edgecond.data.kinds.splitting import given_parts
 from edgecond.data.kinds.wording import class_counts, data_name, number_range, skipped
 from edgecond.data.preparation import GraphPreparation, no_progress, Progress, SampleSettings
 from edgecond.errors import DataError
+from edgecond.notation import Architecture
 
 MOST_GRAPHS = 1024
 """Number of graphs in memory while predicting, at most; a file is read as a whole."""
@@ -158,6 +159,7 @@ class GeneralGraphs(Kind):
             "identity": (False, True),
             "labels": degrees,
             "dropout": Range(0.0, 0.3),
+            **({} if Architecture(settings["network"]).per_vertex else {"counts": (False, True)}),
             **super().search_space(settings),
         }
 

@@ -11,7 +11,7 @@ import typer
 
 from edgecond.cli._app import verb
 from edgecond.cli.console import echo
-from edgecond.cli.running import Epochs, Jobs, Results, Resume, run_folds, Runs, Seeds, Workers
+from edgecond.cli.running import Epochs, Jobs, On, Results, Resume, run_folds, Runs, Seeds, Workers
 
 
 @verb()
@@ -20,7 +20,8 @@ def fair(
     fold: Annotated[list[int] | None, typer.Option(help="An outer fold, from 0; may be repeated.")] = None,
     plus: Annotated[bool, typer.Option("--plus", help="Select from the networks of today: see plus/DATASET.")] = False,
     seed: Seeds = None,
-    jobs: Jobs = 1,
+    jobs: Jobs = None,
+    on: On = None,
     epochs: Epochs = None,
     workers: Workers = 0,
     resume: Resume = True,
@@ -44,4 +45,5 @@ def fair(
     options = {"epochs": epochs, "workers": workers, "runs": runs, "results": results}
     work = partial(protocol.assess, dataset, plus=plus, report=echo)
     name = ["fair", dataset, *["plus"] * plus]
-    run_folds(name, recipe, work, wanted, jobs, resume, [protocol.METRIC, protocol.SINGLE, "train_accuracy"], options)
+    metrics = [protocol.METRIC, protocol.SINGLE, "train_accuracy"]
+    run_folds(name, recipe, work, wanted, jobs, on, resume, metrics, options)

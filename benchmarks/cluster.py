@@ -40,13 +40,19 @@ def main() -> None:
 
 
 @contextmanager
-def two_nodes() -> Iterator[tuple[Any, Any]]:
-    """Yield a cluster of two nodes with one CPU each, and the second node, which is not that of the driver."""
+def two_nodes(**settings: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield a cluster of two nodes with one CPU each, and the second node, which is not that of the driver.
+
+    Args:
+        settings: Settings of Ray itself.
+    """
     from ray.cluster_utils import Cluster
 
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     limits = {"num_cpus": 1, "object_store_memory": 2**28}
-    cluster = Cluster(initialize_head=True, head_node_args={**limits, "include_dashboard": False})
+    cluster = Cluster(
+        initialize_head=True, head_node_args={**limits, "include_dashboard": False, "_system_config": settings}
+    )
     try:
         node = cluster.add_node(**limits)
         cluster.wait_for_nodes()

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TypeVar
 
 from edgecond.data.processes import cores, in_order, PARENT
-from edgecond.errors import DataError, EdgecondError, listed
+from edgecond.errors import DataError, EdgecondError
 from edgecond.files import scratch_directory, walk, write_atomic
 from edgecond.runs.lock import AGAIN
 
@@ -316,7 +316,7 @@ def _check(paths: Sequence[str]) -> None:
 
 def _unreachable(paths: Sequence[str]) -> str:
     return (
-        f"every node must have {listed(paths, most=3)}: {socket.gethostname()} has not. "
+        f"every node must have {', '.join(paths[:3])}: {socket.gethostname()} has not. "
         "Use a file system that the nodes share, and the same path on each."
     )
 

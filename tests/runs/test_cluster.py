@@ -168,6 +168,14 @@ def test_the_absence_of_ray_is_one_sentence(monkeypatch: pytest.MonkeyPatch, tmp
     assert list(tmp_path.iterdir()) == []
 
 
+def test_an_address_without_a_cluster_is_one_sentence(monkeypatch: pytest.MonkeyPatch):
+    """Port 1 is that of TCPMUX (RFC 1078), which nobody runs. Ray would try for minutes."""
+    monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:1")
+
+    with pytest.raises(cluster.ClusterError, match=r"127\.0\.0\.1:1 is not \(.*refused\)\. Unset it"):
+        cluster._attach(None)
+
+
 def test_a_node_that_is_killed_loses_no_result(nodes: tuple[Any, Any], tmp_path: Path):
     """A task notes its item and its node when it begins. Last of all tests, as one node is left."""
     both, second = nodes

@@ -15,9 +15,9 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, ExitStack, suppress
+from contextlib import contextmanager, ExitStack, suppress
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TypeVar
 
@@ -55,20 +55,30 @@ def connected() -> Iterator[Any]:
     if ray.is_initialized():
         yield ray
         return
-    quiet = {"logging_level": "ERROR", "log_to_driver": False}
+    _attach(ray)
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)  # Ray's own prints a stack
     try:
-        ray.init(address="auto", **quiet)
-    except (ConnectionError, RuntimeError, ValueError) as error:
-        if address := os.environ.get("RAY_ADDRESS"):
+        yield ray
+    finally:
+        ray.shutdown()
+        signal.signal(signal.SIGTERM, before)
+
+
+def _attach(ray: Any) -> None:
+    quiet = {"logging_level": "ERROR", "log_to_driver": False}
+    address = os.environ.get("RAY_ADDRESS", "auto")
+    try:
+        host, _, port = address.rpartition("://")[2].rpartition(":")
+        if host:  # Ray itself would try for minutes
+            socket.create_connection((host, int(port)), timeout=10).close()
+        ray.init(address=address, **quiet)
+    except (OSError, RuntimeError, ValueError) as error:
+        if address != "auto":
             raise ClusterError(
                 f"RAY_ADDRESS must be the address of a Ray cluster with the same versions of Ray and Python: {address} "
                 f"is not ({_first_line(error)}). Unset it to start a cluster on this machine."
             ) from error
         ray.init(address="local", num_cpus=cores(), include_dashboard=False, object_store_memory=STORE, **quiet)
-    try:
-        yield ray
-    finally:
-        ray.shutdown()
 
 
 def mapped(
@@ -91,29 +101,18 @@ def mapped(
         task = _remote(ray, _applied)
         paths = tuple(str(path) for path in files if path.exists())
         shared = ray.put((work, begin, os.getcwd(), paths))
-        running: set[Any] = set()
-
-        def send(item: I) -> Any:
-            running.add(handle := task.remote(shared, item))
-            return handle
 
         def receive(busy: list[Any]) -> Iterator[tuple[Any, R]]:
             for handle in ray.wait(busy)[0]:
                 try:
-                    result = ray.get(handle)
+                    yield handle, ray.get(handle)
                 except ray.exceptions.RayTaskError as error:
                     raise error.cause from None
                 except ray.exceptions.RayError as error:
                     raise _lost(error) from error
-                running.discard(handle)
-                yield handle, result
 
-        try:
-            with closing(in_order(items, jobs or _cpus(ray), send, receive)) as results:
-                yield from results
-        finally:
-            for handle in running:
-                ray.cancel(handle)
+        # Tasks that are left end with the connection.
+        yield from in_order(items, jobs or _cpus(ray), partial(task.remote, shared), receive)
 
 
 @contextmanager

@@ -22,6 +22,7 @@ OPERATORS = ROOT / "results" / "benchmarks" / "operators.json"
 TUNING = ROOT / "results" / "benchmarks" / "tuning.json"
 FINETUNING = ROOT / "results" / "benchmarks" / "finetuning.json"
 SCANS = ROOT / "results" / "benchmarks" / "scans.json"
+CLUSTER = ROOT / "results" / "benchmarks" / "cluster.json"
 
 
 def processor() -> str:

@@ -88,6 +88,17 @@ def test_the_command_line_accepts_the_commands_that_are_not_run():
         parse(line)
 
 
+def test_the_scripts_for_slurm_are_scripts():
+    """`bash -n` reads a script without running it; each passes its arguments to edgecond."""
+    scripts = [block.text for block in blocks(ROOT / "docs/cluster.md") if block.kind == "bash"]
+
+    assert len(scripts) == 3
+    for text in scripts:
+        assert text.startswith("#!/bin/bash\n#SBATCH ")
+        assert re.search(r'edgecond "\$@"', text)
+        assert subprocess.run(["bash", "-n"], input=text, text=True, check=False).returncode == 0
+
+
 def test_every_verb_that_a_page_names_exists():
     from edgecond.cli import app
 

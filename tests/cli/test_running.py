@@ -30,7 +30,7 @@ def test_folds_run_in_order_and_their_metrics_are_printed(capsys: pytest.Capture
         return {"metrics": {"accuracy": 0.5 + fold / 10, "other": 0.1}}
 
     command, wanted = ["reproduce", "synthetic/ecc"], [(0, 7), (1, 7)]
-    running.run_folds(command, find("synthetic/ecc"), work, wanted, 1, True, ["accuracy", "votes"], {"epochs": 2})
+    running.run_folds(command, find("synthetic/ecc"), work, wanted, 1, None, True, ["accuracy", "votes"], {"epochs": 2})
 
     assert calls == [(0, 7, False, 2), (1, 7, False, 2)]
     assert capsys.readouterr().out.splitlines() == [
@@ -49,7 +49,7 @@ def test_a_fold_that_fails_stops_the_others_and_gives_the_status(tmp_path: Path,
     program.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(program))
 
-    status = running.in_parallel([["reproduce", "row", f"--fold={fold}"] for fold in range(3)], 1)
+    status = running.in_parallel([["reproduce", "row", f"--fold={fold}"] for fold in range(3)], running.Here(1))
 
     assert status == 3
     assert (tmp_path / "folds").read_text().split() == ["--fold=0", "--fold=1"]
@@ -62,7 +62,7 @@ def test_a_fold_that_is_killed_gives_the_status_of_a_shell(tmp_path: Path, monke
     program.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(program))
 
-    assert running.in_parallel([["reproduce", "row"]] * 2, 1) == 137
+    assert running.in_parallel([["reproduce", "row"]] * 2, running.Here(1)) == 137
 
 
 def test_a_signal_that_ends_folds_while_they_start_gives_the_status_of_a_stop(
@@ -74,4 +74,4 @@ def test_a_signal_that_ends_folds_while_they_start_gives_the_status_of_a_stop(
     program.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(program))
 
-    assert running.in_parallel([["reproduce", "row"]] * 2, 1) == 130
+    assert running.in_parallel([["reproduce", "row"]] * 2, running.Here(1)) == 130

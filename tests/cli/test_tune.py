@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
-from edgecond.cli import app
+from edgecond.cli import app, tune
+from edgecond.cli.running import Here
+from edgecond.runs import cluster
 from edgecond.runs.model import Model
 from edgecond.runs.settings_file import read_settings
 
@@ -109,3 +113,26 @@ def test_two_processes_share_a_study(clouds: Path, tmp_path: Path):
 
     assert result.exit_code == 0, result.output
     assert "4 trials; the best recipe" in result.output
+
+
+def test_trials_on_a_cluster_share_the_directory_of_the_study(
+    clouds: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Each of three tasks runs the same command without --on, whose directory every node must see."""
+    begun: list[Sequence[str]] = []
+
+    @contextmanager
+    def nodes(jobs: int, outputs: dict[str, Path], inputs: list[Path], shared: bool) -> Iterator[Here]:
+        assert (outputs, inputs, shared) == ({"--out": Path("study")}, [clouds], True)
+        yield Here(jobs)
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(cluster, "nodes", nodes)
+    monkeypatch.setattr(tune, "in_parallel", lambda commands, place: begun.extend(commands) or 3)
+
+    result = run(app, ["tune", str(clouds), *TINY, "--on", "ray", "--jobs", "3", "--out", "study"])
+
+    assert result.exit_code == 3  # that of the tasks
+    assert len(begun) == 3
+    assert all("--out=study" in command for command in begun)
+    assert not any(word.startswith(("--on", "--jobs")) for command in begun for word in command)

@@ -75,7 +75,7 @@ def test_the_selected_network_is_tested_with_three_seeds_and_its_mean_is_reporte
 def test_folds_in_parallel_get_the_options_of_the_command(monkeypatch: pytest.MonkeyPatch):
     commands: list[list[str]] = []
     monkeypatch.setattr(running, "precompute", lambda recipe: None)
-    monkeypatch.setattr(running, "in_parallel", lambda each, jobs: commands.extend(each) or 0)
+    monkeypatch.setattr(running, "in_parallel", lambda each, place: commands.extend(each) or 0)
 
     assert CliRunner().invoke(app, ["fair", "nci1", "--plus", "--repeats", "2", "--jobs", "2"]).exit_code == 0
     assert len(commands) == FOLDS

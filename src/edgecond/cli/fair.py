@@ -11,7 +11,7 @@ import typer
 
 from edgecond.cli._app import verb
 from edgecond.cli.console import echo
-from edgecond.cli.running import Epochs, Jobs, Results, Resume, run_folds, Runs, Seeds, Workers
+from edgecond.cli.running import Epochs, Jobs, On, Results, Resume, run_folds, Runs, Seeds, Workers
 
 
 @verb()
@@ -23,7 +23,8 @@ def fair(
         int, typer.Option(min=1, help="Number of times that the selected network is trained and tested in a fold.")
     ] = 3,
     seed: Seeds = None,
-    jobs: Jobs = 1,
+    jobs: Jobs = None,
+    on: On = None,
     epochs: Epochs = None,
     workers: Workers = 0,
     resume: Resume = True,
@@ -47,4 +48,5 @@ def fair(
     options = {"repeats": repeats, "epochs": epochs, "workers": workers, "runs": runs, "results": results}
     work = partial(protocol.assess, dataset, plus=plus, report=echo)
     name = ["fair", dataset, *["--plus"] * plus]
-    run_folds(name, recipe, work, wanted, jobs, resume, [protocol.METRIC, protocol.SINGLE, "train_accuracy"], options)
+    metrics = [protocol.METRIC, protocol.SINGLE, "train_accuracy"]
+    run_folds(name, recipe, work, wanted, jobs, on, resume, metrics, options)

@@ -9,6 +9,7 @@ import typer
 
 from edgecond.cli._app import verb
 from edgecond.cli.console import counting, users_errors
+from edgecond.cli.running import On
 from edgecond.cli.streaming import (
     Files,
     ModelPath,
@@ -67,6 +68,7 @@ def predict(
         typer.Option(help="The file to write instead of stdout, whole or not at all; with --to, the directory."),
     ] = None,
     jobs: Processes = None,
+    on: On = None,
     ply: Annotated[
         Path | None,
         typer.Option(help="Where points have predictions: directory for a PLY file of each cloud."),
@@ -98,6 +100,7 @@ def predict(
     Example: edgecond predict runs/train/solubility new.csv --coverage 0.9 --applicability
     Example: edgecond predict runs/demo runs/demo/examples/*.npy
     Example: edgecond predict runs/train/scans new/*.laz --to laz --out classified
+    Example: edgecond predict runs/demo clouds/ --on ray --out classes.csv
     """
     import json
 
@@ -111,6 +114,8 @@ def predict(
         if to is not None:
             if out is None or ply is not None:
                 raise DataError("--to needs the directory of the files to write, and no --ply: name it with --out.")
+            if on is not None:
+                raise DataError(f"--on {on} is for files that are predicted whole: --to cuts them. Leave one out.")
             folder, out = out, None
         seen = to is not None or not runs_over_the_terminal(out)
         with written_to(out) as stream, counting(loaded.recipe.name, seen=seen) as progress:
@@ -121,7 +126,8 @@ def predict(
                 rows = scans.written(loaded, files, folder, to, probabilities=probabilities, tile=tile, **shared)
             else:
                 names = columns(loaded, wanted, ply)
-                options: dict[str, Any] = {"smiles": smiles, "wanted": wanted, "ply": ply, "jobs": jobs or cores()}
+                options: dict[str, Any] = {"smiles": smiles, "wanted": wanted, "ply": ply, "on": on}
+                options["jobs"] = jobs or (None if on else cores())
                 rows = predictions(loaded, files, **options, **shared)
             if not lines:
                 stream.write(csv_line(names, raw))

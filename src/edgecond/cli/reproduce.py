@@ -17,6 +17,9 @@ from edgecond.cli.running import (
     in_parallel,
     Jobs,
     Log,
+    On,
+    outputs_of,
+    place_for,
     precompute,
     Results,
     Resume,
@@ -30,6 +33,7 @@ from edgecond.cli.running import (
 from edgecond.data.processes import stop_signals
 
 if TYPE_CHECKING:
+    from edgecond.cli.running import Place
     from edgecond.paper.queue import Task
     from edgecond.runs.recipe import Recipe
 
@@ -44,7 +48,8 @@ def reproduce(
     ] = None,
     settings: Settings = None,
     seed: Seeds = None,
-    jobs: Jobs = 1,
+    jobs: Jobs = None,
+    on: On = None,
     epochs: Epochs = None,
     workers: Workers = 0,
     resume: Resume = True,
@@ -63,6 +68,8 @@ def reproduce(
     Example: edgecond reproduce sydney/ecc --jobs 2
 
     Example: edgecond reproduce --all --jobs 2
+
+    Example: edgecond reproduce --all --on ray
     """
     from edgecond.paper import queue, records
     from edgecond.runs.recipe import experiment, find, parse_settings, recipes, with_epochs
@@ -85,12 +92,13 @@ def reproduce(
     options = {"epochs": epochs, "workers": workers, "runs": runs, "results": results}
     changed = [*[f"--set={change}" for change in settings or []], *([f"--log={log}"] if log else [])]
     if len(names) > 1:
-        _run_rows(wanted, jobs, [*changed, *words_for(options, resume)], results)
+        with place_for(on, jobs, outputs_of(options)) as place:
+            _run_rows(wanted, place, [*changed, *words_for(options, resume)], results)
         return
     [(row, recipe)] = chosen
     work = partial(records.reproduce, recipe, about={"changes": changes} if changes else None, callbacks=callbacks)
     folds = [(task.fold, task.seed) for task in wanted]
-    run_folds(["reproduce", row, *changed], recipe, work, folds, jobs, resume, _metrics(find(row)), options)
+    run_folds(["reproduce", row, *changed], recipe, work, folds, jobs, on, resume, _metrics(find(row)), options)
 
 
 def _metrics(row: Recipe) -> list[str]:
@@ -98,14 +106,14 @@ def _metrics(row: Recipe) -> list[str]:
     return [*[metric for claim in row.paper for metric in claim.metrics], "accuracy", "train_accuracy"]
 
 
-def _run_rows(wanted: list[Task], jobs: int, words: list[str], results: Path) -> None:
+def _run_rows(wanted: list[Task], place: Place, words: list[str], results: Path) -> None:
     """Run the folds of several rows, print a line for each, and exit with the status of the first that fails."""
     from edgecond.paper.queue import duration, Estimate
 
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
         echo("several rows run side by side: use --jobs instead of torchrun, or name one row.", err=True)
         raise typer.Exit(2)
-    estimate, left = Estimate(jobs), list(wanted)
+    estimate, left = Estimate(place.jobs), list(wanted)
     begun: list[Task] = []
     failed: dict[str, int] = {}
     count = f"{len(wanted)} fold{'s' * (len(wanted) > 1)}"
@@ -114,7 +122,7 @@ def _run_rows(wanted: list[Task], jobs: int, words: list[str], results: Path) ->
     def commands() -> Iterator[list[str]]:
         prepared = set[str]()
         for task in wanted:
-            if task.row not in failed and jobs > 1 and task.row not in prepared:
+            if task.row not in failed and place.jobs > 1 and task.row not in prepared:
                 prepared.add(task.row)
                 if (status := _precompute(task.recipe)) == 130:
                     return
@@ -141,7 +149,7 @@ def _run_rows(wanted: list[Task], jobs: int, words: list[str], results: Path) ->
             echo(f"{task}: {metrics} ({duration(seconds / 60)}); {rest}")
         return True
 
-    status = in_parallel(commands(), jobs, go_on, quiet=True)
+    status = in_parallel(commands(), place, go_on, quiet=True)
     if failed:
         echo(f"rows that have failed: {', '.join(failed)}. Add --missing to run what is left.", err=True)
     raise typer.Exit(status or next(iter(failed.values()), 0))

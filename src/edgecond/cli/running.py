@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, TYPE_CHECKING, TypeVar
+from typing import Annotated, Any, Literal, Protocol, TYPE_CHECKING, TypeVar
 
 import typer
 
 from edgecond.cli.console import confusion_table, echo, progress, until_asked_to_stop, users_errors
 from edgecond.data import MAX_SEED
-from edgecond.data.processes import end_with_parent
+from edgecond.data.processes import end_with_parent, PARENT
 
 if TYPE_CHECKING:
     from edgecond.data.kinds import LabelledExamples
@@ -20,8 +22,6 @@ if TYPE_CHECKING:
     from edgecond.runs.model import Model
     from edgecond.runs.recipe import Recipe
     from edgecond.runs.run import Trained
-
-_PARENT = "EDGECOND_PARENT"  # number of the process that runs folds in parallel, with whose end they stop
 
 T = TypeVar("T")
 Settings = Annotated[
@@ -35,8 +35,19 @@ Settings = Annotated[
 Moved = Annotated[Path | None, typer.Option("--data", help="Where your data are now, if they were moved.")]
 Seeds = Annotated[list[int] | None, typer.Option(min=0, max=MAX_SEED, help="Random seed; may be repeated.")]
 Jobs = Annotated[
-    int,
-    typer.Option(min=1, help="Number of folds to run in parallel, one thread each.", rich_help_panel="Training"),
+    int | None,
+    typer.Option(
+        min=1,
+        help="Number of folds to run in parallel, one thread each; 1 by default, and with --on ray that of the CPUs.",
+        rich_help_panel="Training",
+    ),
+]
+On = Annotated[
+    Literal["ray"] | None,
+    typer.Option(
+        help="Run on the nodes of a Ray cluster, or of one that is started here, instead of in processes.",
+        rich_help_panel="Training",
+    ),
 ]
 Epochs = Annotated[int | None, typer.Option(min=1, help="Number of epochs instead of the paper's.")]
 Workers = Annotated[
@@ -148,7 +159,7 @@ def print_kept_evaluation(trained: Trained, directory: Path) -> None:
 
 def stop_with_parent() -> None:
     """Stop as a signal would, if this process runs a fold and the one that started it has ended."""
-    if parent := os.environ.get(_PARENT):
+    if parent := os.environ.get(PARENT):
         end_with_parent(int(parent), lambda: os.kill(os.getpid(), signal.SIGTERM))
 
 
@@ -157,7 +168,8 @@ def run_folds(
     recipe: Recipe,
     work: Callable[..., dict[str, Any]],
     wanted: Sequence[tuple[int, int]],
-    jobs: int,
+    jobs: int | None,
+    on: str | None,
     resume: bool,
     metrics: Sequence[str],
     options: dict[str, Any],
@@ -169,15 +181,18 @@ def run_folds(
         recipe: The row.
         work: Trains and tests one fold, and returns its record.
         wanted: Pairs of fold and seed.
-        jobs: Number of processes.
+        jobs: Number of processes or tasks at a time, if it was given.
+        on: What `--on` names; none for this machine.
         resume: Whether a run that was stopped is resumed.
         metrics: Names of the metrics to print.
         options: Options of the command, by name.
     """
-    if jobs > 1 and len(wanted) > 1:
-        precompute(recipe)
-        each = [*command, *words_for(options, resume)]
-        raise typer.Exit(in_parallel([[*each, f"--fold={fold}", f"--seed={seed}"] for fold, seed in wanted], jobs))
+    if on or ((jobs or 1) > 1 and len(wanted) > 1):
+        with place_for(on, jobs, outputs_of(options)) as place:
+            precompute(recipe)
+            each = [*command, *words_for(options, resume)]
+            commands = [[*each, f"--fold={fold}", f"--seed={seed}"] for fold, seed in wanted]
+            raise typer.Exit(in_parallel(commands, place))
 
     from edgecond.nn import parallel
     from edgecond.nn.tasks import find
@@ -189,6 +204,11 @@ def run_folds(
             if parallel.rank() == 0:  # an experiment may have one view where its row has votes
                 known = {metric: record["metrics"][metric] for metric in metrics if metric in record["metrics"]}
                 echo(f"{name}: {find(recipe.task).written(known)}")
+
+
+def outputs_of(options: Mapping[str, Any]) -> dict[str, Path]:
+    """Return the directories that the command of a fold writes to, by the options that name them."""
+    return {f"--{name}": options[name] for name in ("runs", "results")}
 
 
 def words_for(options: Mapping[str, Any], resume: bool) -> list[str]:
@@ -244,30 +264,88 @@ def words_of(context: Any, **changes: Any) -> list[str]:
 
 def is_one_of_many() -> bool:
     """Return whether this process runs a fold for another one, which prints what they have in common."""
-    return _PARENT in os.environ
+    return PARENT in os.environ
+
+
+class Process(Protocol):
+    """A command that runs, as a `subprocess.Popen`."""
+
+    returncode: Any
+
+    def poll(self) -> int | None: ...
+    def send_signal(self, kind: int, /) -> object: ...
+
+
+class Place(Protocol):
+    """Where commands run, and how many of them at a time."""
+
+    @property
+    def jobs(self) -> int: ...
+    def start(self, words: Sequence[str], quiet: bool) -> Process: ...
+
+
+@dataclass(frozen=True)
+class Here:
+    """This machine, on which each command runs in a process of its own.
+
+    Attributes:
+        jobs: Number of processes at a time.
+    """
+
+    jobs: int
+
+    def start(self, words: Sequence[str], quiet: bool) -> Process:
+        """Start a command of `edgecond`, given by its words; `quiet` drops what it prints, apart from errors."""
+        import subprocess
+        import sys
+
+        environment = {"OMP_NUM_THREADS": "1", **os.environ, PARENT: str(os.getpid())}
+        output = subprocess.DEVNULL if quiet else None
+        return subprocess.Popen([sys.executable, "-m", "edgecond", *words], env=environment, stdout=output)
+
+
+@contextmanager
+def place_for(
+    on: str | None, jobs: int | None, outputs: Mapping[str, Path], context: Any = None, shared: bool = False
+) -> Iterator[Place]:
+    """Yield where the commands of a verb run.
+
+    Args:
+        on: What `--on` names; none for this machine.
+        jobs: Number of commands at a time, if it was given.
+        outputs: Directories that the commands write to, by the options that name them.
+        context: The command line, whose paths the commands read.
+        shared: Whether the commands work together in these directories.
+    """
+    if on is None:
+        yield Here(jobs or 1)
+        return
+    from edgecond.runs import cluster
+
+    given = [] if context is None else [value for value in context.params.values() if isinstance(value, str | Path)]
+    inputs = [path for path in map(Path, given) if path.exists() and path not in outputs.values()]
+    with users_errors(), cluster.nodes(jobs, outputs, inputs, shared) as nodes:
+        yield nodes
 
 
 def in_parallel(
     commands: Iterable[Sequence[str]],
-    jobs: int,
+    place: Place,
     go_on: Callable[[int, int], bool] = lambda number, status: not status,
     quiet: bool = False,
 ) -> int:
-    """Run each command in a process of its own; return the status of the first that failed or was stopped.
+    """Run commands side by side; return the status of the first that failed or was stopped.
 
     Args:
-        commands: The commands; the next one is taken when a process is free.
-        jobs: Number of processes at a time.
+        commands: The commands; the next one is taken when there is room for it.
+        place: Where they run.
         go_on: Called with the number and the status of a command that has ended; returns whether others may start.
-        quiet: Whether to drop what the processes print, apart from errors.
+        quiet: Whether to drop what the commands print, apart from errors.
     """
-    import subprocess
-    import sys
     import time
 
-    running: dict[int, subprocess.Popen[bytes]] = {}
+    running: dict[int, Process] = {}
     waiting, status, more = enumerate(commands), 0, True
-    environment = {"OMP_NUM_THREADS": "1", **os.environ, _PARENT: str(os.getpid())}
 
     def pass_on(kind: int) -> None:
         for process in running.values():
@@ -276,13 +354,12 @@ def in_parallel(
     with until_asked_to_stop(pass_on) as signals:
         left = True
         while running or (left and more and not signals):
-            while left and more and len(running) < jobs and not signals:
+            while left and more and not signals and len(running) < place.jobs:
                 following = next(waiting, None)
                 left = following is not None or bool(signals)  # which may have come while the next was prepared
                 if following is not None:
                     number, command = following
-                    words, output = [sys.executable, "-m", "edgecond", *command], subprocess.DEVNULL if quiet else None
-                    running[number] = subprocess.Popen(words, env=environment, stdout=output)
+                    running[number] = place.start(command, quiet)
                     if signals:  # which came while it was started
                         running[number].send_signal(signals[-1])
             time.sleep(0.1)

@@ -11,7 +11,7 @@ from edgecond.cli import options
 from edgecond.cli._app import verb
 from edgecond.cli.console import echo, users_errors
 from edgecond.cli.options import OUTPUT, TRAINING
-from edgecond.cli.running import is_one_of_many, Jobs, Log, print_kept_evaluation, Settings, watched, Workers
+from edgecond.cli.running import is_one_of_many, Jobs, Log, On, print_kept_evaluation, Settings, watched, Workers
 from edgecond.data import MAX_SEED
 
 if TYPE_CHECKING:
@@ -90,7 +90,8 @@ def train(
     ] = None,
     seed: Annotated[int, typer.Option(min=0, max=MAX_SEED, help="Random seed.", rich_help_panel=TRAINING)] = 0,
     workers: Workers = 0,
-    jobs: Jobs = 1,
+    jobs: Jobs = None,
+    on: On = None,
     final: Annotated[
         bool,
         typer.Option(
@@ -154,8 +155,9 @@ def train(
         start = None
         if start_model is not None:
             start = Start(Model.load(start_model), freeze, _report)
-        if jobs > 1 and not all_folds:
-            raise RecipeError(f"--jobs {jobs} runs folds in parallel: there is one run. Add --folds, or leave it out.")
+        if ((jobs or 1) > 1 or on) and not all_folds:
+            asked = f"--on {on}" if on else f"--jobs {jobs}"
+            raise RecipeError(f"{asked} runs folds in parallel: there is one run. Add --folds, or leave it out.")
         if data in known:
             chosen = {"test": test, "validation": validation, "split": split, "scaffold": scaffold, "folds": folds}
             given = [*options.read_options(context.params).given()]
@@ -187,7 +189,7 @@ def train(
             return _train_row(data, recipe, fold or 0, seed, out or Path("runs/train", data), run_options)
         runs = UserRuns(source, loaded, epochs, changes, run_options, out or Path("runs/train", loaded.data.name))
         if all_folds:
-            runs.folds(jobs, context)
+            runs.folds(jobs, on, context)
         else:
             runs.one()
         if final:

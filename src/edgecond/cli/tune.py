@@ -11,7 +11,17 @@ from edgecond.cli import options
 from edgecond.cli._app import verb
 from edgecond.cli.console import echo, print_table, users_errors
 from edgecond.cli.options import OUTPUT, TRAINING
-from edgecond.cli.running import in_parallel, is_one_of_many, precompute, Settings, watched, words_of, Workers
+from edgecond.cli.running import (
+    in_parallel,
+    is_one_of_many,
+    On,
+    place_for,
+    precompute,
+    Settings,
+    watched,
+    words_of,
+    Workers,
+)
 from edgecond.data import MAX_SEED
 
 if TYPE_CHECKING:
@@ -34,7 +44,15 @@ def tune(
     trials: Annotated[
         int, typer.Option(min=1, help="Number of trials of the study, the default among them.", rich_help_panel=SEARCH)
     ] = 40,
-    jobs: Annotated[int, typer.Option(min=1, help="Number of processes, one thread each.", rich_help_panel=SEARCH)] = 1,
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Number of processes, one thread each; 1 by default, and with --on ray that of the CPUs.",
+            rich_help_panel=SEARCH,
+        ),
+    ] = None,
+    on: On = None,
     space_file: Annotated[
         Path | None,
         typer.Option("--space", help="A TOML file with the settings to search.", rich_help_panel=SEARCH),
@@ -126,10 +144,12 @@ def tune(
         study = tuning.Study(directory, problem, seed)
     if not is_one_of_many():
         echo("\n".join([*problem.notes, "trials are compared on validation examples; the test set is left alone"]))
-    if jobs > 1:
-        precompute(problem.recipe, problem.folds[0][0])
-        if status := in_parallel([words_of(context, jobs=None)] * jobs, jobs):
-            raise typer.Exit(status)
+    if on or (jobs or 1) > 1:
+        with place_for(on, jobs, {"--out": directory}, context, shared=True) as place:
+            precompute(problem.recipe, problem.folds[0][0])
+            command = words_of(context, jobs=None, on=None, out=directory)
+            if status := in_parallel([command] * place.jobs, place):
+                raise typer.Exit(status)
     else:
         _run(study, trials, {"workers": workers})
     if not is_one_of_many():

@@ -13,6 +13,7 @@ from edgecond.cli.console import echo, users_errors
 from edgecond.cli.running import (
     in_parallel,
     is_one_of_many,
+    place_for,
     precompute,
     print_kept_evaluation,
     watched,
@@ -67,11 +68,12 @@ class UserRuns:
             print_kept_evaluation(trained, self.out)
             echo(f"The model is in {self.out}; `edgecond report {self.out}` writes a page about it.")
 
-    def folds(self, jobs: int, context: Any) -> None:
+    def folds(self, jobs: int | None, on: str | None, context: Any) -> None:
         """Train and test all folds, and print their metrics, mean and spread.
 
         Args:
-            jobs: Number of processes.
+            jobs: Number of processes or tasks at a time, if it was given.
+            on: What `--on` names; none for this machine.
             context: The command line, which other processes are given with one fold each.
         """
         from edgecond.nn import parallel
@@ -82,12 +84,13 @@ class UserRuns:
         first = self.dataset(0)
         if parallel.rank() == 0:
             echo("\n".join([*first.notes, *(f"fold 0, {note}" for note in first.leakage)]))
-        if jobs > 1:
-            precompute(first.recipe, first.train)
-            changes = {"jobs": None, "final": False}
+        if on or (jobs or 1) > 1:
+            changes = {"jobs": None, "on": None, "final": False}
             commands = [words_of(context, fold=k, out=fold_directory(self.out, k), **changes) for k in range(count)]
-            if status := in_parallel(commands, jobs):
-                raise typer.Exit(status)
+            with place_for(on, jobs, {"--out": self.out}, context) as place:
+                precompute(first.recipe, first.train)
+                if status := in_parallel(commands, place):
+                    raise typer.Exit(status)
         else:
             for fold in range(count):
                 dataset = first if fold == 0 else self.dataset(fold)

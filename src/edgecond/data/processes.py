@@ -14,10 +14,13 @@ from typing import Any, TYPE_CHECKING, TypeVar
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
+PARENT = "EDGECOND_PARENT"
+"""Set in the environment of a command that runs for another process: the number of that one, with which it ends."""
 PERIOD = 1.0
 """Seconds between two checks whether the parent still runs."""
 AHEAD = 4
 """Number of items per process that are computed or kept ahead of the next result, at most."""
+H = TypeVar("H")
 I = TypeVar("I")
 R = TypeVar("R")
 
@@ -116,37 +119,60 @@ def mapped(
             theirs.close()
             return ours
 
-    def exchanged() -> Iterator[R]:
-        idle: list[Connection] = []
-        busy: dict[Connection, int] = {}
-        results: dict[int, R] = {}
-        left, number, more = enumerate(items), 0, True
-        while True:
-            while more and len(busy) < jobs and len(busy) + len(results) < AHEAD * jobs:
-                if (entry := next(left, None)) is None:
-                    more = False
-                    break
-                connection = idle.pop() if idle else started()
-                busy[connection], item = entry
-                connection.send(item)
-            if number in results:
-                yield results.pop(number)
-                number += 1
-            elif not busy:
-                return
-            else:
-                ready: list[Any] = wait(list(busy))
-                for connection in ready:
-                    results[busy.pop(connection)] = _received(connection)
-                    idle.append(connection)
+    idle: list[Connection] = []
+
+    def send(item: I) -> Connection:
+        connection = idle.pop() if idle else started()
+        connection.send(item)
+        return connection
+
+    def receive(busy: list[Connection]) -> Iterator[tuple[Connection, R]]:
+        ready: list[Any] = wait(busy)
+        for connection in ready:
+            yield connection, _received(connection)
+            idle.append(connection)
 
     try:
         try:
-            yield from exchanged()
+            yield from in_order(items, jobs, send, receive)
         finally:
             _end(processes)
     finally:
         _end(processes)  # again: the handler of a signal may raise before the first of these lines is reached
+
+
+def in_order(
+    items: Iterable[I],
+    jobs: int,
+    send: Callable[[I], H],
+    receive: Callable[[list[H]], Iterable[tuple[H, R]]],
+) -> Generator[R, None, None]:
+    """Yield the result of each item, in order; few items are taken ahead of the results.
+
+    Args:
+        items: The items, one after the other.
+        jobs: Number of items that are computed at a time.
+        send: Starts the computation of an item, and returns its handle.
+        receive: Waits for some of the handles, and returns those that have a result, with it.
+    """
+    busy: dict[H, int] = {}
+    results: dict[int, R] = {}
+    left, number, more = enumerate(items), 0, True
+    while True:
+        while more and len(busy) < jobs and len(busy) + len(results) < AHEAD * jobs:
+            if (entry := next(left, None)) is None:
+                more = False
+                break
+            place, item = entry
+            busy[send(item)] = place
+        if number in results:
+            yield results.pop(number)
+            number += 1
+        elif not busy:
+            return
+        else:
+            for handle, result in receive(list(busy)):
+                results[busy.pop(handle)] = result
 
 
 def _end(processes: Sequence[Any]) -> None:

@@ -10,6 +10,8 @@ from pathlib import Path
 
 from edgecond.errors import CheckpointError
 
+AGAIN = "EDGECOND_AGAIN"
+"""Set in the environment of a training whose node was lost: the lock of the one before may outlive it for a while."""
 _held: set[int] = set()  # descriptors of the directories that this process has locked
 
 

@@ -21,6 +21,7 @@ from edgecond.data.processes import mapped
 from edgecond.errors import DataError, DataWarning
 from edgecond.files import path_text, write_atomic
 from edgecond.nn.tasks import Outputs
+from edgecond.runs import cluster
 from edgecond.runs.model import Model
 
 Row = dict[str, Any]
@@ -141,7 +142,8 @@ def predictions(
     smiles: str | None = None,
     wanted: Wanted | Embedding | None = None,
     ply: Path | None = None,
-    jobs: int = 1,
+    jobs: int | None = 1,
+    on: str | None = None,
     report: Report,
     progress: Progress = lambda done, total: None,
 ) -> Iterator[Row]:
@@ -159,6 +161,7 @@ def predictions(
         wanted: What is wanted of each example: its prediction, or its embedding.
         ply: Where there are predictions for points: directory for a file of each cloud with them.
         jobs: Number of processes that read and predict; their predictions are the same.
+        on: `ray` for tasks of a Ray cluster instead of processes, by default as many as it has CPUs.
         report: Called with a sentence about what cannot be read.
         progress: Called with the number of examples done and, where it is known, of all.
     """
@@ -176,7 +179,7 @@ def predictions(
     options = ReadOptions(smiles=smiles)
     shards = model.kind.shards(model.learned, files, options, report_file, total.append)
     remarked: set[str] = set()
-    for shard in _computed(partial(_predicted, model, count, wanted), shards, jobs):
+    for shard in _computed(partial(_predicted, model, count, wanted), shards, jobs, on, files):
         for sentence in shard.unread:
             report_file(sentence)
         for sentence in dict.fromkeys(shard.remarks):
@@ -201,13 +204,20 @@ def predictions(
         progress(done + unreadable, total[0] if total else None)
 
 
-def _computed(work: Callable[[Any], Shard], shards: Iterator[Any], jobs: int) -> Iterator[Shard]:
-    """Yield what is predicted of each shard, in order, by several processes if there are several shards."""
+def _computed(
+    work: Callable[[Any], Shard], shards: Iterator[Any], jobs: int | None, on: str | None, files: Sequence[Path]
+) -> Iterator[Shard]:
+    """Yield what is predicted of each shard, in order, by tasks, or by processes if there are several shards."""
+    begin = partial(torch.set_num_threads, 1)
+    if on is not None:
+        with closing(cluster.mapped(work, shards, jobs, begin, files)) as results:
+            yield from results
+        return
     first = list(islice(shards, 2))
-    if jobs == 1 or len(first) < 2:
+    if jobs is None or jobs == 1 or len(first) < 2:
         yield from map(work, chain(first, shards))
         return
-    with closing(mapped(work, chain(first, shards), jobs, partial(torch.set_num_threads, 1))) as results:
+    with closing(mapped(work, chain(first, shards), jobs, begin)) as results:
         yield from results
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, ExitStack, suppress
@@ -26,7 +27,7 @@ from edgecond.nn.training import Step, Training
 from edgecond.runs.ahead import Ahead
 from edgecond.runs.blocks import Checkpoint, read_history
 from edgecond.runs.finetuning import Start
-from edgecond.runs.lock import locked
+from edgecond.runs.lock import AGAIN, locked
 from edgecond.runs.model import FILE, Model
 from edgecond.runs.recipe import first_error, Recipe, with_epochs
 from edgecond.runs.selection import Selection
@@ -356,7 +357,7 @@ def _locked_by_first(directory: Path | None) -> Iterator[None]:
     with ExitStack() as stack:
         if directory is not None and parallel.rank() == 0:
             try:
-                stack.enter_context(locked(directory))
+                stack.enter_context(locked(directory, wait=AGAIN in os.environ))
             except CheckpointError:
                 parallel.agreed(False)
                 raise

@@ -44,6 +44,6 @@ def fair(
     wanted = [(f, s) for s in seed or [0] for f in (range(protocol.FOLDS) if fold is None else fold)]
     options = {"epochs": epochs, "workers": workers, "runs": runs, "results": results}
     work = partial(protocol.assess, dataset, plus=plus, report=echo)
-    name = ["fair", dataset, *["plus"] * plus]
+    name = ["fair", dataset, *["--plus"] * plus]
     metrics = [protocol.METRIC, protocol.SINGLE, "train_accuracy"]
     run_folds(name, recipe, work, wanted, jobs, on, resume, metrics, options)

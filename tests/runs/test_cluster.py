@@ -172,7 +172,7 @@ def test_an_address_without_a_cluster_is_one_sentence(monkeypatch: pytest.Monkey
     """Port 1 is that of TCPMUX (RFC 1078), which nobody runs. Ray would try for minutes."""
     monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:1")
 
-    with pytest.raises(cluster.ClusterError, match=r"127\.0\.0\.1:1 is not \(.*refused\)\. Unset it"):
+    with pytest.raises(cluster.ClusterError, match=r"127\.0\.0\.1:1 is not \(.*refused\)\. Name another"):
         cluster._attach(None)
 
 

@@ -65,20 +65,23 @@ def connected() -> Iterator[Any]:
 
 
 def _attach(ray: Any) -> None:
+    """Attach to the cluster of `RAY_ADDRESS`, or to one that runs on this machine, or start one."""
     quiet = {"logging_level": "ERROR", "log_to_driver": False}
     address = os.environ.get("RAY_ADDRESS", "auto")
     try:
         host, _, port = address.rpartition("://")[2].rpartition(":")
         if host:  # Ray itself would try for minutes
             socket.create_connection((host, int(port)), timeout=10).close()
-        ray.init(address=address, **quiet)
+        if address != "local":
+            ray.init(address=address, **quiet)
+            return
     except (OSError, RuntimeError, ValueError) as error:
-        if address != "auto":
+        if address != "auto" or not isinstance(error, ConnectionError):
             raise ClusterError(
                 f"RAY_ADDRESS must be the address of a Ray cluster with the same versions of Ray and Python: {address} "
-                f"is not ({_first_line(error)}). Unset it to start a cluster on this machine."
+                f"is not ({_first_line(error)}). Name another, or local to start a cluster on this machine."
             ) from error
-        ray.init(address="local", num_cpus=cores(), include_dashboard=False, object_store_memory=STORE, **quiet)
+    ray.init(address="local", num_cpus=cores(), include_dashboard=False, object_store_memory=STORE, **quiet)
 
 
 def mapped(

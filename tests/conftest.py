@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 import torch
 
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # a command that a test starts need not compile every module again
 os.environ.setdefault("TRITON_INTERPRET", "1")  # read where Triton is imported: its kernels then run on a CPU
 
 

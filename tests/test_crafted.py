@@ -11,6 +11,8 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,36 +20,58 @@ import pytest
 
 from tests.crafted import archives, clouds, graphs, models, runs
 from tests.crafted.files import Crafted, EITHER, READ, REFUSED
-from tests.crafted.process import SECONDS
+from tests.crafted.process import SECONDS, TOGETHER
 
 FAMILIES = (archives, clouds, graphs, models, runs)
 FILES: list[Crafted] = [file for family in FAMILIES for file in family.FILES]
 
 
+class Outcomes:
+    """What became of each file: they are written and read when one of them is asked for, as many as share a fork.
+
+    So each is read once, whichever tests run in this process.
+    """
+
+    def __init__(self, folder: Path, process: subprocess.Popen[str]) -> None:
+        self.folder, self.process, self.known = folder, process, dict[str, dict[str, Any]]()
+
+    def __getitem__(self, file: Crafted) -> dict[str, Any]:
+        if file.name not in self.known:
+            start = FILES.index(file) // TOGETHER * TOGETHER
+            together = FILES[start : start + TOGETHER]
+            lines = "".join(f"{each.reader}\t{each.write(self.folder / each.reader)}\n" for each in together)
+            self.process.stdin.write(lines + "\n")
+            self.process.stdin.flush()
+            self.known |= {each.name: json.loads(self.process.stdout.readline()) for each in together}
+        return self.known[file.name]
+
+
 @pytest.fixture(scope="module")
-def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
-    """What became of each file."""
-    folder = tmp_path_factory.mktemp("crafted")
-    lines = "".join(f"{file.reader}\t{file.write(folder / file.reader)}\n" for file in FILES)
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.crafted.process"],
-        input=lines,
-        capture_output=True,
-        text=True,
-        timeout=600,
-        cwd=Path(__file__).parents[1],
-        env={**os.environ, "OMP_NUM_THREADS": "1", "TMPDIR": str(tmp_path_factory.mktemp("own"))},
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
-    return {file.name: json.loads(line) for file, line in zip(FILES, done.stdout.splitlines(), strict=True)}
+def outcomes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Outcomes]:
+    """The process that reads; it must end well, and say nothing."""
+    with (
+        tempfile.TemporaryFile("w+") as errors,
+        subprocess.Popen(
+            [sys.executable, "-m", "tests.crafted.process"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+            cwd=Path(__file__).parents[1],
+            env={**os.environ, "OMP_NUM_THREADS": "1", "TMPDIR": str(tmp_path_factory.mktemp("own"))},
+        ) as process,
+    ):
+        yield Outcomes(tmp_path_factory.mktemp("crafted"), process)
+        process.communicate(timeout=60)
+        errors.seek(0)
+        assert (process.returncode, errors.read()) == (0, "")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits the memory of a process as Linux does")
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
-def test_a_crafted_file_is_read_or_refused_within_its_budget(outcomes: dict[str, dict[str, Any]], file: Crafted):
+def test_a_crafted_file_is_read_or_refused_within_its_budget(outcomes: Outcomes, file: Crafted):
     """`FACTOR` times its size plus `CONSTANT` bytes, and `SECONDS`; a sentence has one line."""
-    outcome = outcomes[file.name]
+    outcome = outcomes[file]
     end, sentence = outcome["end"], outcome["sentence"]
 
     assert end in ((READ, REFUSED) if file.fact == EITHER else (READ,) if file.fact == READ else (REFUSED,)), sentence

@@ -1,7 +1,7 @@
 """The examples run as they stand, scripts and notebooks alike."""
 
 import json
-import subprocess
+import runpy
 import sys
 from pathlib import Path
 
@@ -13,30 +13,36 @@ NEEDS = {"molecules": "rdkit", "swap_nnconv": "torch_geometric"}
 """Optional libraries of the notebooks."""
 
 
-def run(script: Path, folder: Path) -> None:
-    """Run a script in a process of its own, in an empty directory."""
-    done = subprocess.run([sys.executable, script], capture_output=True, text=True, cwd=folder)
+@pytest.fixture
+def run(tmp_path_factory, monkeypatch, capfd):
+    """Run a script in an empty directory: it must print something."""
 
-    assert done.returncode == 0, done.stderr[-2000:]
-    assert done.stdout
+    def run(script: Path) -> None:
+        monkeypatch.chdir(tmp_path_factory.mktemp("empty"))
+        monkeypatch.setattr(sys, "argv", [str(script)])
+
+        runpy.run_path(str(script), run_name="__main__")
+
+        assert capfd.readouterr().out
+
+    return run
 
 
 @pytest.mark.parametrize("example", sorted(EXAMPLES.glob("*.py")), ids=lambda path: path.stem)
-def test_an_example_runs(example, tmp_path):
-    run(example, tmp_path)
+def test_an_example_runs(example, run):
+    run(example)
 
 
 @pytest.mark.parametrize("name", sorted(NOTEBOOKS))
-def test_the_cells_of_a_notebook_run_from_top_to_bottom(name, tmp_path):
+def test_the_cells_of_a_notebook_run_from_top_to_bottom(name, tmp_path, run):
     """They are plain Python, so they need no kernel of Jupyter."""
     if name in NEEDS:
         pytest.importorskip(NEEDS[name])
-    script, empty = tmp_path / "cells.py", tmp_path / "empty"
+    script = tmp_path / "cells.py"
     cells = ["".join(cell["source"]) for cell in NOTEBOOKS[name] if cell["cell_type"] == "code"]
     script.write_text("\n\n".join(cells), encoding="utf-8")
-    empty.mkdir()
 
-    run(script, empty)
+    run(script)
 
 
 def test_there_is_a_notebook_for_each_kind_of_user_and_none_has_outputs():

@@ -42,10 +42,10 @@ KINDS = {
 SIZES = [(11, 14, 3), (7,), (1,), (30, 1, 1, 2, 5)]  # vertices of the samples of a batch
 
 
-def new_model(kind: str) -> Model:
+def new_model(kind: str, network: str | None = None) -> Model:
     """Untrained, with the statistics of a random batch, so that its signals are of size 1."""
-    row, network, changes = KINDS[kind]
-    recipe = find(row).model_copy(update={"network": Architecture(network), **changes})
+    row, usual, changes = KINDS[kind]
+    recipe = find(row).model_copy(update={"network": Architecture(network or usual), **changes})
     if recipe.input is None:
         beside = Features({"t": np.arange(4.0), "solvent": np.array(list("abca"), object)})
         features = beside if kind == "features" else None
@@ -102,7 +102,7 @@ def run(path: Path, sample: Sample) -> Tensor:
 @pytest.mark.parametrize("temperature", [(), (2.5,)], ids=["plain", "tempered"])
 def test_an_ensemble_is_exported_as_its_mean_calibrated(directory, temperature, to):
     """The softmax of the exported scores is the tempered mean of the probabilities of the networks."""
-    one, other = new_model("NCI1"), new_model("NCI1")
+    one, other = (new_model("NCI1", "C(4)-GAP-FC(2)") for _ in range(2))
     torch.nn.init.normal_(other.network.layers[-1][0].weight)
     task = replace(one.task, temperature=temperature)
     recipe = one.recipe.model_copy(update={"ensemble": 2})

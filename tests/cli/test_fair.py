@@ -34,4 +34,4 @@ def test_folds_in_parallel_are_commands_that_the_command_line_accepts(monkeypatc
     assert len(commands) == 10
     assert run(app, [*commands[0], "--jobs=2", "--seed=1"]).exit_code == 0  # two seeds: again in parallel
     assert len(commands) == 12
-    assert all("--plus" in command for command in commands)
+    assert all({"--plus", "--repeats=3"} <= set(command) for command in commands)

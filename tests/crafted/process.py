@@ -1,7 +1,7 @@
 """A process of at most 2 GiB that reads files in forks of its own; each file may allocate what `budget` states.
 
 Run as `python -m tests.crafted.process`: a line of stdin has the name of a reader and a path, separated by a tab, and
-its answer is a line of JSON on stdout, in the same order.
+its answer is a line of JSON on stdout, in the same order. An empty line asks for the answers so far.
 """
 
 from __future__ import annotations
@@ -85,9 +85,15 @@ def main() -> None:
     from tests.crafted.readers import warm_up
 
     warm_up()
-    lines = (line.rstrip("\n").split("\t") for line in sys.stdin)
-    for outcome in outcomes([(reader, Path(path)) for reader, path in lines]):
-        print(json.dumps(outcome), flush=True)
+    work: list[tuple[str, Path]] = []
+    for line in sys.stdin:
+        reader, _, path = line.rstrip("\n").partition("\t")
+        if reader:
+            work.append((reader, Path(path)))
+            continue
+        for outcome in outcomes(work):
+            print(json.dumps(outcome), flush=True)
+        work = []
 
 
 if __name__ == "__main__":

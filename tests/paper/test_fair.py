@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from edgecond.cli import app, running
+from edgecond.cli import app
 from edgecond.paper import fair
 from edgecond.paper.fair import assess, assessments, candidate, candidates, FOLDS, METRIC, QUOTED, ROWS
 from edgecond.runs.recipe import find, Recipe
@@ -70,16 +70,6 @@ def test_the_selected_network_is_tested_with_three_seeds_and_its_mean_is_reporte
     assert seeds[-3:] == [("fair/enzymes/selected", seed) for seed in (5, 6, 7)]
     assert {seed for _, seed in seeds[:-3]} == {5}
     assert record["metrics"][METRIC] == pytest.approx(0.6)
-
-
-def test_folds_in_parallel_get_the_options_of_the_command(monkeypatch: pytest.MonkeyPatch):
-    commands: list[list[str]] = []
-    monkeypatch.setattr(running, "precompute", lambda recipe: None)
-    monkeypatch.setattr(running, "in_parallel", lambda each, place: commands.extend(each) or 0)
-
-    assert CliRunner().invoke(app, ["fair", "nci1", "--plus", "--repeats", "2", "--jobs", "2"]).exit_code == 0
-    assert len(commands) == FOLDS
-    assert {"nci1", "--plus", "--repeats=2", "--fold=0"} <= set(commands[0])
 
 
 @pytest.mark.parametrize("dataset", QUOTED)

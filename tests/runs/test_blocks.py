@@ -16,6 +16,7 @@ from torch import Tensor
 from edgecond import EdgeCondClassifier, EdgeCondRegressor
 from edgecond.errors import CheckpointError, EdgecondError
 from edgecond.nn.checkpoint import load_checkpoint, save_checkpoint
+from edgecond.notation import Architecture
 from edgecond.report import history
 from edgecond.runs.recipe import find
 from edgecond.runs.run import train
@@ -25,6 +26,7 @@ from edgecond.runs.train import Train
 VALUES: list[Any] = [None, True, -1, 0, 1.5, 10**30, float("nan"), "", "x" * 300, [], [1], {}, {"a": 1}]
 RECIPE = find("synthetic/ecc").model_copy(
     update={
+        "network": Architecture("C(4)-GAP-FC(6)"),  # small: it is built for every change
         "options": {"train": 12, "test": 6, "points": 32},
         "train": Train(epochs=2, batch_size=6, learning_rate=0.05),
     }
@@ -199,28 +201,34 @@ def test_a_source_that_is_nested_too_deeply_is_refused(tmp_path: Path):
 
 
 ROWS = [np.random.default_rng(i).normal(size=(9, 3)) for i in range(6)]
-ESTIMATORS = {
-    "classes": (EdgeCondClassifier, ["a", "b", "a", "b", "a", "b"]),
-    "numbers of classes": (EdgeCondClassifier, [3, 1, 3, 1, 3, 1]),
-    "labels": (EdgeCondClassifier, [[0, 1], [1, 0], [1, 1], [0, 0], [0, 1], [1, 0]]),
-    "one number": (EdgeCondRegressor, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]),
+WHOLE = ("params", "form", "targets", "history")
+ESTIMATORS = {  # with the parts of the block to change: estimators of a class differ in their targets alone
+    "classes": (EdgeCondClassifier, ["a", "b", "a", "b", "a", "b"], WHOLE),
+    "numbers of classes": (EdgeCondClassifier, [3, 1, 3, 1, 3, 1], ("targets",)),
+    "labels": (EdgeCondClassifier, [[0, 1], [1, 0], [1, 1], [0, 0], [0, 1], [1, 0]], ("targets",)),
+    "one number": (EdgeCondRegressor, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0], WHOLE),
 }
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("kind", "y"), ESTIMATORS.values(), ids=ESTIMATORS)
-def test_every_change_to_the_block_of_an_estimator_is_read_or_refused(tmp_path: Path, kind: Any, y: list[Any]):
+@pytest.mark.parametrize(("kind", "y", "parts"), ESTIMATORS.values(), ids=ESTIMATORS)
+def test_every_change_to_the_block_of_an_estimator_is_read_or_refused(
+    tmp_path: Path, kind: Any, y: list[Any], parts: tuple[str, ...]
+):
     file = tmp_path / "model.safetensors"
-    settings = {"train.betas": [0.9, 0.99]}
-    kind(epochs=1, batch_size=6, random_state=0, settings=settings).fit(ROWS, np.array(y)).save(file)
+    settings, network = {"train.betas": [0.9, 0.99]}, f"C(4)-GAP-FC({1 if kind is EdgeCondRegressor else 2})"
+    kind(epochs=1, batch_size=6, random_state=0, network=network, settings=settings).fit(ROWS, np.array(y)).save(file)
     tensors, about = load_checkpoint(file)
+    whole = about["model"]["estimator"]
+    assert whole.keys() == set(WHOLE)
+    kept = {name: value for name, value in whole.items() if name not in parts}
 
     def use(changed: Any) -> object:
-        save_checkpoint(file, tensors, {"model": about["model"] | {"estimator": changed}})
+        save_checkpoint(file, tensors, {"model": about["model"] | {"estimator": kept | changed}})
         return kind.load(file)
 
-    use(about["model"]["estimator"])
-    assert not escapes(about["model"]["estimator"], use)
+    use(whole)
+    assert not escapes({name: whole[name] for name in parts}, use)
 
 
 @pytest.mark.parametrize("dtype", ["<U1000000000", "S9", "M8[s]", "i4,i4", "<i8", "nothing", "V8"])

@@ -87,18 +87,21 @@ def test_directories_that_stay_empty_are_removed_and_others_kept(tmp_path: Path)
     assert not list((tmp_path / "kept").iterdir())
 
 
-def test_the_second_training_in_a_directory_exits_with_a_sentence_and_the_first_loses_nothing(tmp_path: Path):
+def test_the_second_training_in_a_directory_exits_with_a_sentence_and_the_first_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
     with subprocess.Popen([*COMMAND, *TRAIN], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as first:
         while not (tmp_path / "run" / "log.jsonl").exists():
             assert first.poll() is None
             time.sleep(0.05)
 
-        second = subprocess.run([*COMMAND, *TRAIN, "--restart"], cwd=tmp_path, capture_output=True, text=True)
+        second = CliRunner().invoke(app, [*TRAIN, "--restart"])
 
         first.send_signal(signal.SIGTERM)
         errors = first.communicate(timeout=60)[1]
     assert (first.returncode, errors) == (130, b"")
-    assert second.returncode == 2
+    assert second.exit_code == 2
     assert second.stderr.count("\n") == 1
     assert second.stderr.startswith("run must be used by one training at a time")
     assert (tmp_path / "run" / "checkpoint.safetensors").exists()

@@ -24,12 +24,21 @@ from edgecond.runs.sampling import kind_for, sample_settings
 
 FOLDER = "baselines"
 """Folder of the records, `baselines/NAME/DATASET/ROW/foldK-seedS.json`."""
-_DATA = ("dataset", "options", "task", "attributes", "standardised", "augment")  # what a baseline takes from a row
+_DATA = ("dataset", "options", "task", "attributes", "standardised")  # settings of a row that choose its examples
 
 
 def folder_of(baseline: Baseline, recipe: Recipe, results: Path) -> Path:
     """Return the folder of the records of a baseline on the data of a row."""
     return results / FOLDER / baseline.name / recipe.name
+
+
+def row_of(folder: str) -> str:
+    """Return the name of the row of a folder of records: `baselines/NAME/ROW`, or the row itself.
+
+    >>> row_of("baselines/wl/nci1/ecc"), row_of("nci1/ecc")
+    ('nci1/ecc', 'nci1/ecc')
+    """
+    return folder.split("/", 2)[2] if folder.startswith(f"{FOLDER}/") else folder
 
 
 def record_baseline(
@@ -68,7 +77,7 @@ def record_baseline(
 
 def made_with(baseline: Baseline, recipe: Recipe) -> dict[str, Any]:
     """Return the name and the settings of a baseline, and what it takes from a row, as JSON."""
-    return {"name": baseline.name, **baseline.settings, "row": _taken(recipe)}
+    return {"name": baseline.name, **baseline.settings, "row": _taken(recipe, *_DATA, "augment")}
 
 
 def is_of(record: Record, baseline: Baseline, recipe: Recipe) -> bool:
@@ -115,11 +124,12 @@ def _cell(baseline: Baseline, entry: Entry, results: Path) -> str:
 def _same_data(recipe: Recipe) -> Iterator[Recipe]:
     """Yield the rows of the same data, this one first."""
     yield recipe
-    wanted = _taken(recipe)
-    yield from (other for other in recipes().values() if other.name != recipe.name and _taken(other) == wanted)
+    wanted = _taken(recipe, *_DATA)
+    others = (other for other in recipes().values() if other.name != recipe.name)
+    yield from (other for other in others if _taken(other, *_DATA) == wanted)
 
 
-def _taken(recipe: Recipe) -> dict[str, Any]:
-    """Return the settings of a row that a baseline uses."""
+def _taken(recipe: Recipe, *names: str) -> dict[str, Any]:
+    """Return some settings of a row, as JSON."""
     settings = recipe.settings()
-    return {name: settings[name] for name in _DATA}
+    return {name: settings[name] for name in names}

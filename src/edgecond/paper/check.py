@@ -30,7 +30,7 @@ from edgecond.runs.baselines import find as find_baseline
 from edgecond.runs.recipe import experiment, find, parse_settings, Recipe, recipes
 
 T = TypeVar("T")
-PAGES = ("README.md", "docs/results.md", "docs/molecules.md", "results/README.md")
+PAGES = ("README.md", "docs/results.md", "docs/baselines.md", "docs/molecules.md", "results/README.md")
 """Pages that quote measured numbers: each decimal number in their prose has a source."""
 OTHERS = {
     "molecules": "written by benchmarks.molecules, which has no rows",
@@ -147,7 +147,7 @@ class Source:
         for record in read_records(results / row, self.metric):
             if self.seed in (None, record.seed):
                 by_fold.setdefault(record.fold, []).append(record.metrics[self.metric])
-        known = recipes().get(row)
+        known = recipes().get(baselines.row_of(row))
         if known is not None and len(by_fold) < known.folds:
             raise DataError(f"{row} has records of {len(by_fold)} of {known.folds} folds.")
         return _some([mean(values) for values in by_fold.values()], row)

@@ -10,10 +10,13 @@ import numpy as np
 import pytest
 
 from edgecond.errors import DataError
+from edgecond.notation import Architecture
 from edgecond.runs import user_data
 from edgecond.runs.blocks import Compared
 from edgecond.runs.comparison import baseline_for, compare, FILE, keep, kept
 from edgecond.runs.model import Model
+from edgecond.runs.recipe import find
+from tests.runs.baselines.examples import stars_and_paths
 
 TEST: Any = SimpleNamespace(digest="abc")
 MODEL: Any = SimpleNamespace(about={"fold": 0})
@@ -35,6 +38,19 @@ def test_a_damaged_file_is_named(tmp_path: Path, text: str):
 
     with pytest.raises(DataError, match=r"baseline\.json must be what `edgecond evaluate --baseline` wrote"):
         kept(tmp_path, MODEL, TEST)
+
+
+def test_graphs_have_the_kernel():
+    """Stars and paths differ in their subtrees, and the model has not been trained."""
+    examples = stars_and_paths(16)
+    network = Architecture("C(4)-GAP-FC(2)")
+    recipe = find("nci1/ecc").model_copy(update={"network": network, "sparsifications": 1})
+    model = Model.new(recipe, examples, 0, transient=True)
+
+    compared = compare(model, examples, examples.take(range(8)), 3)
+
+    assert (compared.name, compared.fold, compared.data) == ("wl", 3, "digest")
+    assert compared.metrics["accuracy"] == 1.0
 
 
 @pytest.mark.parametrize("target", ["long", "length", "long,odd"])

@@ -46,16 +46,17 @@ class KernelSVM:
             )
         self.mean, self.scale = (0.0, 1.0) if self.classes else (float(y.mean()), float(y.std()) or 1.0)
         targets = y if self.classes else (y - self.mean) / self.scale
-        parts, best = list(stratified_parts(y if self.classes else np.zeros(len(y)), self.seed)), -np.inf
+        parts = [
+            (a, b)
+            for a, b in stratified_parts(y if self.classes else np.zeros(len(y)), self.seed)
+            if not self.classes or len(np.unique(y[a])) > 1
+        ]
+        best = -np.inf
         for h, kernel in enumerate(self._kernels(x)):
-            for c in C:
-                found = [
-                    self._machine(c).fit(kernel[np.ix_(a, a)], targets[a]).score(kernel[np.ix_(b, a)], targets[b])
-                    for a, b in parts
-                    if not self.classes or len(np.unique(targets[a])) > 1
-                ]
-                if (score := float(np.mean(found)) if found else 0.0) > best:
-                    best, self.h, self.c = score, h, c
+            found = [self._scores(kernel[a], targets, a, b) for a, b in parts] or [np.zeros(len(C))]
+            means = np.mean(found, axis=0)
+            if means.max() > best:
+                best, self.h, self.c = means.max(), h, C[means.argmax()]
         self.rows = normalised(x[:, : self.ends[self.h]])
         self.machine = self._machine(self.c).fit((self.rows @ self.rows.T).toarray(), targets)
         return self
@@ -80,6 +81,18 @@ class KernelSVM:
 
     def _kernel(self, x: sparse.csr_matrix) -> Float[Array, "n train"]:
         return (normalised(x[:, : self.ends[self.h]]) @ self.rows.T).toarray()
+
+    def _scores(self, kernel: Float[Array, "k n"], targets: Array, a: Array, b: Array) -> Float[Array, " c"]:
+        """Return the score on rows b of the machine that is fitted to rows a, for each C.
+
+        Args:
+            kernel: Rows a of the kernel.
+            targets: Target of each row.
+            a: Rows to fit to.
+            b: Rows to score.
+        """
+        own, other = kernel[:, a], kernel[:, b].T
+        return np.array([self._machine(c).fit(own, targets[a]).score(other, targets[b]) for c in C])
 
     def _machine(self, c: float) -> Any:
         from sklearn.svm import SVC, SVR

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, ClassVar
 
@@ -21,6 +21,8 @@ from edgecond.nn.tasks import Task
 from edgecond.runs.baselines.base import Baseline, Predictor
 from edgecond.runs.baselines.columns import fit_columns
 
+Describe = Callable[[Any], Float[Array, "n d"]]
+"""Returns the features of examples, a row each."""
 BITS, RADIUS, TREES = 2048, 2, 500
 SHARES = (10, 25, 50, 75, 90)
 """Percentiles of height and distance from the axis that describe a cloud."""
@@ -56,7 +58,7 @@ class Forest(Baseline):
         predict = fit_columns(describe(examples), examples.ys.numpy(), len(examples.classes), task, make)
         return lambda new: predict(describe(new))
 
-    def describe(self, examples: Any) -> Any:
+    def describe(self, examples: Any) -> Describe:
         """Return what returns the features of examples, given the training set."""
         return self.rows
 
@@ -76,7 +78,7 @@ class FingerprintForest(Forest):
     def rows(self, examples: GraphExamples) -> Float[Array, "n d"]:
         return fingerprints_and_descriptors([examples.smiles[number] for number in examples.numbers.tolist()])
 
-    def describe(self, examples: GraphExamples) -> Any:
+    def describe(self, examples: GraphExamples) -> Describe:
         if examples.features is None or not examples.features.columns:
             return self.rows
         encoder = Encoder.fit(_columns(examples), examples.numbers)

@@ -18,7 +18,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, UTC
 from functools import cached_property
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -38,8 +37,10 @@ from edgecond.files import data_directory, sha256, write_atomic
 from edgecond.nn import tasks
 from edgecond.paper.records import reproduce
 from edgecond.runs import ensemble as ensembles
+from edgecond.runs.baselines import BASELINES
 from edgecond.runs.model import versions
 from edgecond.runs.recipe import parse_settings, Recipe, with_settings
+from edgecond.runs.sampling import kind_for, sample_settings
 from edgecond.runs.user_data import recipe_for
 
 RECORDS = ROOT / "results" / "molecules"
@@ -153,13 +154,11 @@ def forest(case: Case, split: Split, seed: int, given: argparse.Namespace) -> di
     """Fit random forests to fingerprints and descriptors."""
     if given.set:
         raise DataError(f"the forest has no settings: got {given.set[0]}. Leave --set out.")
-    molecules = case.molecules
-    predictions = peers.forest(molecules.smiles, molecules.targets, split, classes=case.classes, seed=seed)
-    packages = ("scikit-learn", "rdkit")
-    return {
-        "metrics": case.metrics(split.test, predictions),
-        "versions": versions() | {package: version(package) for package in packages},
-    }
+    recipe, (train, _, test) = _read(case, split, given)
+    baseline = BASELINES["forest"]
+    kind, task = kind_for(recipe), tasks.find(recipe.task)
+    metrics = baseline.measure(train, test, kind, task, seed, settings=sample_settings(recipe))
+    return {"metrics": metrics, "versions": versions() | baseline.versions()}
 
 
 METHODS: dict[str, Callable[[Case, Split, int, argparse.Namespace], dict[str, Any]]] = {

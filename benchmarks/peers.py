@@ -1,7 +1,7 @@
-"""What chemists use otherwise: a random forest on fingerprints and descriptors, and chemprop's command line.
+"""What chemists use otherwise: chemprop's command line; the random forest is a baseline of `edgecond.runs.baselines`.
 
-Both are fitted to the training set and return predictions for the test set, a column for each target; unknown targets
-are NaN. Each uses one thread, so that training times compare.
+It is trained on the training set and returns predictions for the test set, a column for each target; unknown targets
+are NaN. It uses one thread, so that training times compare.
 """
 
 from __future__ import annotations
@@ -18,76 +18,10 @@ from jaxtyping import Float
 from numpy import ndarray as Array
 
 from benchmarks.processes import ONE_THREAD
-from edgecond.data.formats.smiles import parse
 from edgecond.data.splits import Split
 from edgecond.errors import DataError
 
-BITS, RADIUS, TREES = 2048, 2, 500
 PARTS = ("train", "val", "test")  # names of the three sets in chemprop's column of splits
-
-
-# Random forest
-
-
-def features(smiles: Sequence[str]) -> Float[Array, "n d"]:
-    """Return Morgan fingerprints of radius 2 (2048 bits) and all descriptors of RDKit, side by side."""
-    from rdkit.Chem.Descriptors import CalcMolDescriptors
-    from rdkit.Chem.rdFingerprintGenerator import GetMorganGenerator
-
-    generator = GetMorganGenerator(radius=RADIUS, fpSize=BITS)
-    rows = []
-    for text in smiles:
-        molecule = parse(text)
-        described = np.array(list(CalcMolDescriptors(molecule, missingVal=0.0).values()))
-        rows.append(np.concatenate([generator.GetFingerprintAsNumPy(molecule), described]))
-    return single_precision(np.array(rows))
-
-
-def single_precision(x: Float[Array, "n d"]) -> Float[Array, "n d"]:
-    """Return numbers as scikit-learn's trees need them: finite in single precision, with 0 for those that are unknown.
-
-    Some descriptors, as the information content Ipc, grow exponentially with the number of atoms.
-    """
-    largest = float(np.finfo(np.float32).max)
-    return np.nan_to_num(x, posinf=largest, neginf=-largest).clip(-largest, largest).astype(np.float32)
-
-
-def forest(
-    smiles: Sequence[str],
-    targets: Float[Array, "n t"],
-    split: Split,
-    *,
-    classes: bool,
-    seed: int,
-    trees: int = TREES,
-) -> Float[Array, "test t"]:
-    """Fit a random forest of scikit-learn for each target to its known values, and predict the test set.
-
-    Args:
-        smiles: All molecules.
-        targets: Their targets: numbers, or 0 and 1.
-        split: The training set and the test set; the validation set is not used.
-        classes: Whether targets are 0 and 1; predictions are then the probabilities of 1.
-        seed: Random seed.
-        trees: Number of trees; all other settings are scikit-learn's defaults.
-    """
-    from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
-
-    x = features(smiles)
-    predictions = []
-    for y in targets.T:
-        known = split.train[~np.isnan(y[split.train])]
-        if classes:
-            classifier = RandomForestClassifier(trees, random_state=seed).fit(x[known], y[known])
-            yes = classifier.classes_.tolist().index(1)
-            predictions.append(classifier.predict_proba(x[split.test])[:, yes])
-        else:
-            regressor = RandomForestRegressor(trees, random_state=seed).fit(x[known], y[known])
-            predictions.append(regressor.predict(x[split.test]))
-    return np.stack(predictions, axis=1)
-
-
-# chemprop
 
 
 def chemprop(

@@ -1,11 +1,13 @@
 """Writes the tables of the results page from the records in results/ when the pages are built."""
 
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from mkdocs.structure.files import File, Files
 
+from edgecond.paper.baselines import columns
 from edgecond.paper.fair import assessments, MODELS
 from edgecond.paper.tables import entries, Entry, experiments, gains, METRICS, plus, tables, TITLES
 from edgecond.report import plots
@@ -63,36 +65,42 @@ def state() -> str:
 
 def table(number: int) -> str:
     """Return the section of a table of the paper."""
-    rows = "\n".join(map(line, entries(number, RECORDS)))
     return (
         f"## Table {number}: {TITLES[number]}\n\n"
         f"![Table {number}, paper and rerun](pictures/table-{number}.svg)\n\n"
-        "| in the paper | row | metric | paper | rerun | records |\n"
-        f"|---|---|---|---:|---:|---|\n{rows}"
+        f"{lines('in the paper', 'rerun', entries(number, RECORDS))}"
     )
+
+
+def lines(named: str, rerun: str, found: Sequence[Entry]) -> str:
+    """Return a table of numbers of the paper and their reruns, with a column for each baseline that has records."""
+    baselines = columns(found, RECORDS)
+    headers = [named, "row", "metric", "paper", rerun, *(f"`{name}`" for name in baselines), "records"]
+    rules = ["---"] * 3 + ["---:"] * (2 + len(baselines)) + ["---"]
+    rows = [line(entry, [column[number] for column in baselines.values()]) for number, entry in enumerate(found)]
+    return "\n".join([f"| {' | '.join(headers)} |", f"|{'|'.join(rules)}|", *rows])
 
 
 def today() -> str:
     """Return the section of the rows with the training practice of today."""
-    rows = "\n".join(map(line, plus(RECORDS)))
     return (
         "## The training practice of today\n\n"
         "The same operator and folds with AdamW, averaged weights, label smoothing and the mean scores of all views "
         "(`edgecond table plus`), beside the best number that the paper has for ECC on these data. Settings were "
         "chosen on validation parts of training sets.\n\n"
-        "| best in the paper | row | metric | paper | today | records |\n"
-        f"|---|---|---|---:|---:|---|\n{rows}"
+        f"{lines('best in the paper', 'today', plus(RECORDS))}"
     )
 
 
-def line(entry: Entry) -> str:
-    """Return the line of one number of the paper and its rerun, as far as it has records."""
+def line(entry: Entry, baselines: Sequence[str] = ()) -> str:
+    """Return the line of one number of the paper and its rerun, as far as it has records, and of baselines."""
     rerun = "not yet" if not entry.folds else "partly" if entry.rerun is None else f"**{entry.written(entry.rerun)}**"
     if entry.rerun is not None and entry.spread is not None:
         rerun += f" ± {entry.written(entry.spread)}"
     metric = METRICS[entry.metric.removesuffix("_votes").removesuffix("_scores")]
     row = entry.row.replace("|", "‖")  # lengths of offsets, which would end a cell
-    return f"| {row} | `{entry.recipe.name}` | {metric} | {entry.written(entry.paper)} | {rerun} | {records(entry)} |"
+    cells = [row, f"`{entry.recipe.name}`", metric, entry.written(entry.paper), rerun, *baselines, records(entry)]
+    return f"| {' | '.join(cells)} |"
 
 
 def records(entry: Entry) -> str:

@@ -1,4 +1,4 @@
-"""The peers on molecules are fitted to the training set alone, and their predictions are those for the test set."""
+"""chemprop is given each molecule in its set, and its predictions are those for the test set."""
 
 from __future__ import annotations
 
@@ -40,48 +40,6 @@ def stand_in(folder: Path, order: str) -> Path:
     command.write_text(STAND_IN.format(python=sys.executable, order=order))
     command.chmod(0o755)
     return command
-
-
-def test_features_are_fingerprints_and_descriptors():
-    """Ethanol weighs 46.07 (2 x 12.011 + 6 x 1.008 + 15.999), and has six environments of radius 0 to 2.
-
-    Those are CH3, CH2 and OH, and the same with their neighbours. Radius 2 adds none: it gives the whole molecule, as
-    the CH2 has at radius 1.
-    """
-    row = peers.features(["CCO"])[0]
-
-    assert set(row[: peers.BITS]) == {0.0, 1.0}
-    assert row[: peers.BITS].sum() == 6
-    assert np.isclose(row[peers.BITS :], 46.069, atol=1e-3).any()
-
-
-def test_descriptors_are_finite_in_single_precision():
-    """Its largest number is (2 - 2^-23) x 2^127."""
-    largest = (2 - 2.0**-23) * 2.0**127
-
-    finite = peers.single_precision(np.array([[np.nan, 1e300, -np.inf, 46.0]]))
-
-    assert finite.dtype == np.float32
-    assert finite.tolist() == [[0.0, largest, -largest, 46.0]]
-
-
-@pytest.mark.parametrize("classes", [True, False])
-def test_the_forest_is_fitted_to_the_training_set_alone(classes: bool):
-    """Other targets of validation and test molecules, and of none, give the same predictions."""
-    hidden = TOXIC.copy()
-    hidden[24:] = np.nan
-
-    seen = peers.forest(CHAINS, TOXIC, SPLIT, classes=classes, seed=0, trees=10)
-
-    assert seen.shape == (3, 2)
-    assert np.array_equal(seen, peers.forest(CHAINS, hidden, SPLIT, classes=classes, seed=0, trees=10))
-
-
-def test_the_forest_predicts_the_probability_of_one():
-    """A target that is 1 for all chains longer than 13 atoms is 1 for the three longest."""
-    predictions = peers.forest(CHAINS, TOXIC, SPLIT, classes=True, seed=0, trees=50)
-
-    assert (predictions[:, 1] > 0.9).all()
 
 
 def test_chemprop_gets_each_molecule_in_its_set(tmp_path: Path):

@@ -9,6 +9,7 @@ from contextlib import suppress
 from errno import EBADF, EDQUOT, EFBIG, EIO, ENOSPC, EPIPE
 
 from edgecond.cli import (
+    baseline,
     demo,
     embed,
     evaluate,
@@ -38,6 +39,7 @@ from edgecond.cli.running import stop_with_parent
 
 __all__ = [
     "app",
+    "baseline",
     "demo",
     "embed",
     "evaluate",

@@ -139,15 +139,23 @@ def written(model: Model, metrics: Mapping[str, float]) -> str:
 
 def load_test_set(run: Path, model: Model, moved: Path | None = None, fold: int | None = None) -> LabelledExamples:
     """Return the test set of a run: of a data set, or of user data."""
+    return load_parts(run, model, moved, fold)[1]
+
+
+def load_parts(
+    run: Path, model: Model, moved: Path | None = None, fold: int | None = None
+) -> tuple[LabelledExamples, LabelledExamples]:
+    """Return the training set and the test set of a run: of a data set, or of user data."""
     from edgecond.data import datasets
     from edgecond.runs.pretrained import locate
-    from edgecond.runs.source import read_test_set
+    from edgecond.runs.source import read_parts
 
     recipe, number = model.recipe, model.about.get("fold", 0) if fold is None else fold
     if recipe.dataset in datasets.names():
-        _, test = datasets.load(recipe.dataset, number, **recipe.options)
-        return model.kind.extended(test, model.learned)
-    return read_test_set(locate(run), model, moved=moved, fold=fold)
+        loaded = datasets.load(recipe.dataset, number, **recipe.options)
+        train, test = (model.kind.extended(part, model.learned) for part in loaded)
+        return train, test
+    return read_parts(locate(run), model, moved=moved, fold=fold)
 
 
 def print_kept_evaluation(trained: Trained, directory: Path) -> None:

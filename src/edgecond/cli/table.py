@@ -29,6 +29,7 @@ def table(
 
     Example: edgecond table 1
     """
+    from edgecond.paper.baselines import columns
     from edgecond.paper.tables import entries, plus, tables
 
     if check:
@@ -44,16 +45,22 @@ def table(
         known = f"{', '.join(numbers)}, gains, plus, fair and experiments"
         echo(f"a table must be one of {known}: got {number}.", err=True)
         raise typer.Exit(2)
+    with users_errors():
+        baselines = columns(found, results)
     rows = []
-    for entry in found:
+    for number_of_row, entry in enumerate(found):
         rerun, spread = ("" if x is None else entry.written(x) for x in (entry.rerun, entry.spread))
         rerun = rerun or ("-" if not entry.folds else "partly")
         epochs = "" if entry.epochs is None else "-".join(map(str, dict.fromkeys(entry.epochs)))
         folds = f"{len(entry.folds)}/{entry.recipe.folds}"
         cells = [_short(entry.metric), entry.written(entry.paper), rerun, spread, folds, str(entry.seeds), epochs]
-        rows.append([entry.recipe.name, *cells, entry.row])
-    print_table(["row", "metric", "paper", "rerun", "±", "folds", "seeds", "epochs", "in the paper"], rows)
+        others = [column[number_of_row] for column in baselines.values()]
+        rows.append([entry.recipe.name, *cells, *others, entry.row])
+    headers = ["row", "metric", "paper", "rerun", "±", "folds", "seeds", "epochs", *baselines, "in the paper"]
+    print_table(headers, rows)
     echo("±: standard deviation over folds; the metric of a fold is the mean over its seeds.")
+    if baselines:
+        echo(f"{', '.join(baselines)}: baselines on the same folds and a single view (`edgecond baseline NAME ROW`).")
 
 
 def _check(results: Path) -> None:

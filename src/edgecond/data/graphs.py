@@ -132,6 +132,17 @@ class Graphs:
         return np.diff(self.vertex_pointer)
 
     @property
+    def edges(self) -> tuple[Int[Array, " m"], Int[Array, " m"]]:
+        """Source and target of each edge, numbered from 0 over the vertices of all graphs."""
+        first = np.repeat(self.vertex_pointer[:-1], np.diff(self.edge_pointer))  # first vertex of each edge's graph
+        return self.source + first, self.target + first
+
+    @property
+    def membership(self) -> Int[Array, " n"]:
+        """Graph of each vertex."""
+        return np.repeat(np.arange(len(self)), self.sizes)
+
+    @property
     def s(self) -> int:
         """Width of the edge labels of `graph()`: one element per label, and one for self-connections."""
         return max(len(self.edge_values), 1) + 1
@@ -210,7 +221,7 @@ class Graphs:
 
     def counts(self) -> dict[str, Float[Array, " graphs"]]:
         r"""Return $\log(1 + c)$ of the counts of each graph, by name: vertices, edges, and vertices with each label."""
-        number = np.repeat(np.arange(len(self)), self.sizes)
+        number = self.membership
         found = {"vertices": self.sizes, "edges": np.diff(self.edge_pointer)}
         for label, value in enumerate(self.vertex_values.tolist()):
             found[f"vertex label {value}"] = np.bincount(number[self.vertex_labels == label], minlength=len(self))
@@ -224,11 +235,11 @@ class Graphs:
         vertex.
         """
         n, m = self.num_vertices, self.num_edges
-        first = np.repeat(self.vertex_pointer[:-1], np.diff(self.edge_pointer))  # first vertex of each edge's graph
-        vertices, target = np.arange(n), self.target + first
+        sources, target = self.edges
+        vertices = np.arange(n)
         pointer, place = self_connected(target, n)
         source, labels = np.empty(n + m, np.int64), np.empty(n + m, np.int64)
-        source[place], labels[place] = self.source + first, self.edge_labels
+        source[place], labels[place] = sources, self.edge_labels
         loops = pointer[1:] - 1
         source[loops], labels[loops] = vertices, self.s - 1
         return Graph(
@@ -315,6 +326,11 @@ class GraphExamples:
     def classes(self) -> tuple[str, ...]:
         """Names of the classes or targets."""
         return self.outcomes or tuple(map(str, self.graphs.classes.tolist()))
+
+    @property
+    def subset(self) -> Graphs:
+        """The graphs of this set alone, in its order."""
+        return self.graphs.take(self.numbers)
 
     @property
     def ys(self) -> Tensor:

@@ -22,19 +22,19 @@ from typing import TypeVar
 from urllib.parse import unquote
 
 from edgecond.errors import DataError, EdgecondError
-from edgecond.paper import fair
+from edgecond.paper import baselines, fair
 from edgecond.paper.figures import FOLDERS
 from edgecond.paper.records import is_of, read_records
 from edgecond.paper.tables import paired
+from edgecond.runs.baselines import find as find_baseline
 from edgecond.runs.recipe import experiment, find, parse_settings, Recipe, recipes
 
 T = TypeVar("T")
-PAGES = ("README.md", "docs/results.md", "docs/molecules.md", "results/README.md")
+PAGES = ("README.md", "docs/results.md", "docs/baselines.md", "docs/molecules.md", "results/README.md")
 """Pages that quote measured numbers: each decimal number in their prose has a source."""
 OTHERS = {
     "molecules": "written by benchmarks.molecules, which has no rows",
     "models": "written by benchmarks.zoo, whose settings are in benchmarks/zoo.toml",
-    "clouds": "written by benchmarks.clouds, which has no rows",
     "sydney/ecc-zero-biases": "F began with other biases, which is no setting",
 }
 """Folders of records that have no recipe, and why."""
@@ -76,11 +76,15 @@ def _unlike_their_row(results: Path) -> Iterator[str]:
             continue
         for record in read_records(folder):
             try:
-                recipe = _recipe(name, record.selected)
+                if name.startswith(f"{baselines.FOLDER}/"):
+                    _, method, row = name.split("/", 2)
+                    fits = baselines.is_of(record, find_baseline(method), find(row))
+                else:
+                    fits = is_of(record, _recipe(name, record.selected), results)
             except EdgecondError:
                 yield f"{folder} has records, and is neither a row nor an experiment."
                 break
-            if not is_of(record, recipe, results):
+            if not fits:
                 yield (
                     f"{folder}/fold{record.fold}-seed{record.seed}.json was measured with settings that its row no "
                     "longer has: run it again, or keep it as an experiment."
@@ -143,7 +147,7 @@ class Source:
         for record in read_records(results / row, self.metric):
             if self.seed in (None, record.seed):
                 by_fold.setdefault(record.fold, []).append(record.metrics[self.metric])
-        known = recipes().get(row)
+        known = recipes().get(baselines.row_of(row))
         if known is not None and len(by_fold) < known.folds:
             raise DataError(f"{row} has records of {len(by_fold)} of {known.folds} folds.")
         return _some([mean(values) for values in by_fold.values()], row)

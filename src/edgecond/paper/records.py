@@ -69,7 +69,7 @@ def reproduce(
         "versions": versions(),
         **(about or {}),
     }
-    _write(results / f"{name}.json", record)
+    write_record(results / f"{name}.json", record)
     return record
 
 
@@ -89,7 +89,7 @@ def write_measurements(folder: str, model: Model, results: Path, metrics: Mappin
         **_described(model.recipe, results),
         "versions": versions(),
     }
-    _write(path, record)
+    write_record(path, record)
     return path
 
 
@@ -100,7 +100,8 @@ def _described(recipe: Recipe, results: Path) -> dict[str, str]:
     return {"recipe": digest}
 
 
-def _write(path: Path, record: Mapping[str, Any]) -> None:
+def write_record(path: Path, record: Mapping[str, Any]) -> None:
+    """Write a record as JSON."""
     write_atomic(path, (json.dumps(record, indent=1, ensure_ascii=False) + "\n").encode())
 
 

@@ -13,6 +13,7 @@ from edgecond.files import atomic_file, check_regular
 from edgecond.report.contents import Contents
 from edgecond.report.page import plotly_script, ReportError
 from edgecond.runs.blocks import read_history
+from edgecond.runs.comparison import kept
 from edgecond.runs.model import Model
 from edgecond.runs.recipe import first_error
 from edgecond.runs.source import FILE as SOURCE
@@ -42,7 +43,7 @@ def write(run: Path, out: Path | None = None, test: LabelledExamples | None = No
         _, test = datasets.load(model.recipe.dataset, model.about.get("fold", 0), **model.recipe.options)
     file = out or run / FILE
     with atomic_file(file) as page:
-        page.write(Contents(model, epochs, test, leakage(run)).html().encode())
+        page.write(Contents(model, epochs, test, leakage(run), kept(run, model, test)).html().encode())
     return file
 
 

@@ -18,6 +18,8 @@ from edgecond.report import drawings, explanations, filters
 from edgecond.report.figures import confusion, curve, evenly, lines, Panel, Picture, POINTS, scatter
 from edgecond.report.maps import drawn_map, key_of, principal_plane
 from edgecond.report.page import cards, facts, figures, key, page, section, table
+from edgecond.runs import baselines
+from edgecond.runs.blocks import Compared
 from edgecond.runs.explanation import explained, Wanted
 from edgecond.runs.model import Model
 from edgecond.runs.recipe import recipes
@@ -36,12 +38,14 @@ class Contents:
         history: Metrics of each epoch.
         test: The test set.
         leakage: Sentences about test examples that are in the training set, too.
+        baseline: Metrics of a baseline on the test set, if it was fitted.
     """
 
     model: Model
     history: Sequence[Mapping[str, float]]
     test: LabelledExamples
     leakage: Sequence[str] = ()
+    baseline: Compared | None = None
 
     @cached_property
     def views(self) -> list[Outputs]:
@@ -81,7 +85,11 @@ class Contents:
         lead = " ".join(
             [f"On {len(self.test):,} test examples.", *(f"{note[:1].upper()}{note[1:]}." for note in self.leakage)]
         )
-        return section(finding.title, lead, *map(self._part, finding.parts))
+        parts = [*finding.parts]
+        if self.baseline is not None:
+            title = baselines.find(self.baseline.name).title
+            parts.append(self.model.task.comparison(metrics, {f"Baseline: {title}": self.baseline.metrics}, extra))
+        return section(finding.title, lead, *map(self._part, parts))
 
     def _section(self, finding: Finding) -> str:
         gallery = next((part for part in finding.parts if isinstance(part, Gallery)), None)

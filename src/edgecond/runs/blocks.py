@@ -60,16 +60,17 @@ class Checkpoint(Block):
 
 
 class Record(Block):
-    """What tables use of the record of a rerun; it has more."""
+    """What tables use of the record of a rerun, or of a baseline, which has no epochs; it has more."""
 
     model_config = ConfigDict(frozen=True, strict=True, extra="allow", allow_inf_nan=False)
     fold: NonNegativeInt
     seed: NonNegativeInt
-    epochs: PositiveInt
+    epochs: PositiveInt = 1
     metrics: dict[str, float]
     seconds: NonNegativeFloat = 0.0
     recipe: str = ""
     selected: str = ""
+    baseline: dict[str, Any] = {}
     parameters: dict[str, list[Any]] = {}
 
 
@@ -78,6 +79,15 @@ class Tested(Block):
 
     examples: PositiveInt
     data: str
+    metrics: dict[str, float]
+
+
+class Compared(Block):
+    """A baseline on the test set of a run: its name, the digest of the data, the fold, and metrics."""
+
+    name: str
+    data: str
+    fold: NonNegativeInt
     metrics: dict[str, float]
 
 

@@ -125,7 +125,14 @@ class Source:
 
 
 def read_test_set(run: Path, model: Model, *, moved: Path | None = None, fold: int | None = None) -> LabelledExamples:
-    """Read the test set of a run on user data again.
+    """Read the test set of a run on user data again; see `read_parts`."""
+    return read_parts(run, model, moved=moved, fold=fold)[1]
+
+
+def read_parts(
+    run: Path, model: Model, *, moved: Path | None = None, fold: int | None = None
+) -> tuple[LabelledExamples, LabelledExamples]:
+    """Read the training set and the test set of a run on user data again.
 
     Args:
         run: Directory of the run.
@@ -151,7 +158,8 @@ def read_test_set(run: Path, model: Model, *, moved: Path | None = None, fold: i
         dataset = replace(source, path=path, split=split).read()
         found = _summary(dataset.recipe, dataset.test.classes)
         if found == trained:
-            return model.kind.extended(dataset.test, model.learned)
+            train, test = (model.kind.extended(part, model.learned) for part in (dataset.train, dataset.test))
+            return train, test
     else:
         found = kind.name  # which may not take the options of the run
     raise DataError(

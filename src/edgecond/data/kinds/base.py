@@ -38,6 +38,7 @@ class Kind(ABC):
         unit: What a per-vertex task predicts for, and an explanation is about: an atom, a point, or a vertex.
         link: What connects two units.
         element_columns: Names of the columns that describe a unit or a link.
+        baseline: Name of the baseline of `edgecond.runs.baselines` that is fitted in moments.
         base: The row of the paper whose settings are the start for user data of this kind.
         options: Names of the `ReadOptions` that this kind takes.
         place: Names of the columns that say where an example is from.
@@ -54,6 +55,7 @@ class Kind(ABC):
     unit: ClassVar[str]
     link: ClassVar[str] = "edge"
     element_columns: ClassVar[tuple[str, ...]]
+    baseline: ClassVar[str]
     base: ClassVar[str]
     options: ClassVar[frozenset[str]]
     place: ClassVar[tuple[str, ...]]

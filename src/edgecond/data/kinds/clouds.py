@@ -48,6 +48,7 @@ class Clouds(Kind):
     name: ClassVar[str] = "clouds"
     unit: ClassVar[str] = "point"
     element_columns: ClassVar[tuple[str, ...]] = ("x", "y", "z")
+    baseline: ClassVar[str] = "shape"
     base: ClassVar[str] = "plus/modelnet10"
     options: ClassVar[frozenset[str]] = frozenset({"vertices", "numbers", "columns", "up"})
     place: ClassVar[tuple[str, ...]] = ("file",)

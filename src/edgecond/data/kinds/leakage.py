@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Int
 from numpy import ndarray as Array
 
+from edgecond.data.colours import colours
 from edgecond.data.formats.smiles import parse
 from edgecond.data.graphs import Graphs
 from edgecond.data.splits import Split
@@ -87,32 +88,9 @@ def cloud_key(cloud: Cloud) -> bytes:
 def weisfeiler_lehman(graphs: Graphs) -> list[tuple[int, int, int]]:
     """Return the Weisfeiler-Lehman hash of each graph, with its numbers of vertices and edges.
 
-    The colour of a vertex is a hash of its label and attributes; in each of `ROUNDS` rounds it is hashed with the sum
-    of the hashes of its neighbours' colours and the labels of the edges to them. Isomorphic graphs have equal hashes
-    (Shervashidze et al., J. Mach. Learn. Res. 12, 2011).
+    It is the sum of the colours of the vertices after `ROUNDS` rounds. Isomorphic graphs have equal hashes.
     """
-    first = np.repeat(graphs.vertex_pointer[:-1], np.diff(graphs.edge_pointer))
-    source, target = graphs.source + first, graphs.target + first
-    colours = _mixed(_rows(graphs.vertex_attributes) + _mixed(graphs.vertex_labels.astype(np.uint64)))
-    edges = _mixed(_rows(graphs.edge_attributes) + _mixed(graphs.edge_labels.astype(np.uint64)))
-    for _ in range(ROUNDS):
-        sums = np.zeros(graphs.num_vertices, np.uint64)
-        np.add.at(sums, target, _mixed(colours[source] + np.uint64(3) * edges))
-        colours = _mixed(np.uint64(5) * colours + sums)
+    *_, last = colours(graphs, ROUNDS, edges=True, attributes=True)
     totals = np.zeros(len(graphs), np.uint64)
-    np.add.at(totals, np.repeat(np.arange(len(graphs)), graphs.sizes), colours)
+    np.add.at(totals, graphs.membership, last)
     return list(zip(graphs.sizes.tolist(), np.diff(graphs.edge_pointer).tolist(), totals.tolist(), strict=True))
-
-
-def _rows(attributes: Array) -> Array:
-    """A hash of each row of numbers."""
-    bits = np.ascontiguousarray(attributes, np.float64).view(np.uint64)
-    return _mixed(bits + np.arange(1, bits.shape[1] + 1, dtype=np.uint64)).sum(1, dtype=np.uint64)
-
-
-def _mixed(numbers: Array) -> Array:
-    """Whole numbers that depend on all bits of the given ones (splitmix64, Steele et al. 2014); they may overflow."""
-    z = numbers + np.uint64(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))

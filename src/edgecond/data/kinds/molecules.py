@@ -45,6 +45,7 @@ class Molecules(GeneralGraphs):
     name: ClassVar[str] = "molecules"
     unit: ClassVar[str] = "atom"
     link: ClassVar[str] = "bond"
+    baseline: ClassVar[str] = "forest"
     options: ClassVar[frozenset[str]] = frozenset(
         {"smiles", "target", "group", "numbers", "features", "descriptors", "time", "split_column", "weights"}
     )

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from edgecond.errors import RecipeError
 from edgecond.nn.tasks.conformal import Scores
-from edgecond.nn.tasks.findings import Cards, Finding, Marks
+from edgecond.nn.tasks.findings import Cards, Finding, Marks, Table
 from edgecond.nn.tasks.uncertainty import Judged
 from edgecond.notation import Architecture
 
@@ -61,6 +61,7 @@ class Task(ABC):
         metrics: Name of each metric in records, and as people read it.
         training_metric: The metric that is measured during training.
         per_vertex: Whether there is a prediction for each vertex instead of one for each graph.
+        has_classes: Whether targets are classes or labels instead of numbers.
         weights_classes: Whether the loss can weight rare classes as much as frequent ones.
         smooths_labels: Whether the loss can smooth labels.
         validation_metric: The metric by which a validation set chooses the epoch.
@@ -74,6 +75,7 @@ class Task(ABC):
     metrics: ClassVar[Mapping[str, str]]
     training_metric: ClassVar[str]
     per_vertex: ClassVar[bool] = False
+    has_classes: ClassVar[bool] = False
     weights_classes: ClassVar[bool] = False
     smooths_labels: ClassVar[bool] = False
     validation_metric: ClassVar[str]
@@ -339,6 +341,27 @@ class Task(ABC):
         """
         shown = tuple((self.metrics[name], self._number(value)) for name, value in metrics.items())
         return Finding("Metrics", "", (Cards(shown),))
+
+    def comparison(
+        self, metrics: Mapping[str, float], others: Mapping[str, Mapping[str, float]], extra: Sequence[str] = ()
+    ) -> Table:
+        """Return the metrics of a model beside those of others, as far as both have them.
+
+        Args:
+            metrics: Those of the model; mean scores where there are several views.
+            others: The metrics of others, by their titles.
+            extra: Names of metrics that are shown for this data set alone.
+        """
+        hidden = {"f1_legacy"} - set(extra)
+        shown = [name for name in self.metrics if name not in hidden and all(name in each for each in others.values())]
+        rows = tuple(
+            (
+                self.metrics[name],
+                *(self._number(each.get(f"{name}_scores", each[name])) for each in (metrics, *others.values())),
+            )
+            for name in shown
+        )
+        return Table(("", "This model", *others), rows)
 
     @abstractmethod
     def findings(self, names: Sequence[str], y: NDArray[Any], views: Views) -> list[Finding]:

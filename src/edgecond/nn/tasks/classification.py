@@ -50,6 +50,7 @@ class Classification(Task):
     training_metric: ClassVar[str] = "accuracy"
     meaning: ClassVar[str] = "score of each class; the softmax of the scores is the probability"
     weights_classes: ClassVar[bool] = True
+    has_classes: ClassVar[bool] = True
     smooths_labels: ClassVar[bool] = True
     validation_metric: ClassVar[str] = "accuracy"
     calibrates: ClassVar[bool] = True

@@ -39,6 +39,7 @@ class Multilabel(Task):
         "accuracy": "Accuracy",
     }
     training_metric: ClassVar[str] = "accuracy"
+    has_classes: ClassVar[bool] = True
     smooths_labels: ClassVar[bool] = True
     validation_metric: ClassVar[str] = "roc_auc"
     calibrates: ClassVar[bool] = True

@@ -1,15 +1,91 @@
-"""What others use for point clouds: VoxNet on an occupancy grid (Section 4.1 quotes it), and PointNet on the points."""
+"""Networks for point clouds: VoxNet on an occupancy grid, which Section 4.1 quotes, and PointNet on the points."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from itertools import pairwise
+from typing import Any, ClassVar
 
+import numpy as np
 import torch
 from jaxtyping import Float
 from torch import nn, Tensor
 
+from edgecond.data.augment import augment
+from edgecond.data.examples import Examples
+from edgecond.data.preparation import SampleSettings
+from edgecond.graph import Cloud
+from edgecond.runs.baselines.networks import NetworkBaseline
+
 SIDE = 32  # cells of an occupancy grid along each axis
 CELL = 0.2  # metres: 32 of them hold all but the largest vehicles and buildings
+
+
+class CloudNetwork(NetworkBaseline):
+    """A network on clouds, with the augmentation of the row and one view of a test cloud."""
+
+    kinds: ClassVar[frozenset[str]] = frozenset({"clouds"})
+    batch_size: ClassVar[int] = 32
+    learning_rate: ClassVar[float] = 1e-3
+
+    @abstractmethod
+    def prepared(self, cloud: Cloud, rng: np.random.Generator) -> Tensor:
+        """Return what enters the network for a cloud."""
+
+    def inputs(
+        self,
+        examples: Examples,
+        chosen: np.ndarray,
+        settings: SampleSettings,
+        rng: np.random.Generator,
+        *,
+        training: bool,
+    ) -> Tensor:
+        clouds = [examples.clouds[index] for index in chosen.tolist()]
+        if training and settings.augment:
+            clouds = [augment(cloud, rng, **settings.augment) for cloud in clouds]
+        return torch.stack([self.prepared(cloud, rng) for cloud in clouds])
+
+
+class VoxNetBaseline(CloudNetwork):
+    """VoxNet on 32 x 32 x 32 cells of 0.2 metres."""
+
+    name: ClassVar[str] = "voxnet"
+    title: ClassVar[str] = "VoxNet on an occupancy grid"
+    epochs: int = 60
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        return super().settings | {"side": SIDE, "cell": CELL}
+
+    def network(self, examples: Examples, settings: SampleSettings) -> nn.Module:
+        return VoxNet(len(examples.classes))
+
+    def prepared(self, cloud: Cloud, rng: np.random.Generator) -> Tensor:
+        return occupancy(cloud.positions)
+
+
+class PointNetBaseline(CloudNetwork):
+    """PointNet on a fixed number of points, drawn with replacement, about the centre of a cloud.
+
+    They keep their scale, which is a clue to the class.
+    """
+
+    name: ClassVar[str] = "pointnet"
+    title: ClassVar[str] = "PointNet"
+    epochs: int = 60
+    points: int = 256
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        return super().settings | {"points": self.points}
+
+    def network(self, examples: Examples, settings: SampleSettings) -> nn.Module:
+        return PointNet(len(examples.classes))
+
+    def prepared(self, cloud: Cloud, rng: np.random.Generator) -> Tensor:
+        centred = cloud.positions - cloud.positions.mean(0)
+        return centred[torch.from_numpy(rng.integers(len(centred), size=self.points))]
 
 
 def occupancy(positions: Float[Tensor, "n 3"], cell: float = CELL) -> Float[Tensor, "32 32 32"]:

@@ -38,6 +38,7 @@ class Kind(ABC):
         unit: What a per-vertex task predicts for, and an explanation is about: an atom, a point, or a vertex.
         link: What connects two units.
         element_columns: Names of the columns that describe a unit or a link.
+        regions: Whether units have positions, such that explanations add up what is around each of them.
         base: The row of the paper whose settings are the start for user data of this kind.
         options: Names of the `ReadOptions` that this kind takes.
         place: Names of the columns that say where an example is from.
@@ -54,6 +55,7 @@ class Kind(ABC):
     unit: ClassVar[str]
     link: ClassVar[str] = "edge"
     element_columns: ClassVar[tuple[str, ...]]
+    regions: ClassVar[bool] = False
     base: ClassVar[str]
     options: ClassVar[frozenset[str]]
     place: ClassVar[tuple[str, ...]]

@@ -37,7 +37,7 @@ from edgecond.runs.model import Model
 from edgecond.runs.recipe import find, Recipe, with_epochs, with_settings
 
 SHARE, PARTS = 0.1, {"half": 2, "quarter": 4}
-POINTS, START_EPOCHS, VALIDATED = 256, 10, 500
+POINTS, START_EPOCHS, VALIDATED = 256, 20, 500
 """ModelNet10: points per cloud, epochs of the model to start from, and clouds to validate on."""
 
 

@@ -8,9 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
+from edgecond.graph import Graph, Labels, Pyramid, Sample
+from edgecond.nn.attribution import Parts
+from edgecond.notation import MP
 from edgecond.runs import user_data
-from edgecond.runs.explanation import columns, explain, explained, explanations, TargetError, Wanted
+from edgecond.runs.explanation import _total, columns, explain, explained, explanations, TargetError, Wanted
 from edgecond.runs.model import Model
 from tests.report.conftest import of_clouds, of_graphs, of_meshes, SMILES
 
@@ -72,6 +76,32 @@ def test_points_and_vertices_add_up_in_pyramids_and_several_views(make: Any, vie
     assert found.target == made.model.classes[int(made.model.outputs(made.test.take([0]), views).argmax())]
     first = made.model.kind.elements(made.test, 0, made.model.preparation, 0, views)
     assert len(found.total) == first.count
+
+
+def test_the_label_of_an_edge_belongs_to_its_target_at_every_level():
+    """By hand: 4 enters vertex 1; at the coarser level 6 enters the vertex that 1 and 2 were pooled into, 3 each."""
+    fine = Graph.from_edges(torch.tensor([0]), torch.tensor([1]), Labels(torch.ones(1, 1)), num_vertices=3)
+    coarse = Graph.from_edges(torch.tensor([0]), torch.tensor([1]), Labels(torch.ones(1, 1)), num_vertices=2)
+    pyramid = Pyramid((fine, coarse), (torch.tensor([0, 1, 1]),))
+    sample = Sample(torch.ones(3, 1), pyramid, torch.zeros(1))
+    parts = Parts(torch.tensor([1.0, 0, 0]), (torch.tensor([4.0]), torch.tensor([6.0])), torch.zeros(0))
+
+    assert _total(sample, parts).tolist() == [1.0, 7.0, 3.0]
+
+
+def test_regions_of_a_cloud_are_sums_of_the_totals_within_half_a_voxel_of_the_coarsest_level(tmp_path: Path):
+    """Against the distances of all pairs of points."""
+    made = of_clouds(tmp_path)
+
+    (found,) = explained(made.model, made.test, [0], Wanted(views=1, steps=16))
+
+    at = made.test.clouds[0].positions.numpy().astype(float)
+    resolution = [layer.resolution for layer in made.model.recipe.network if isinstance(layer, MP)][-1]
+    near = np.linalg.norm(at[:, None] - at[None], axis=2) <= resolution / 2
+    np.testing.assert_allclose(found.region, near @ found.total, atol=1e-9)
+    first = next(found.rows("point", "edge"))
+    assert first["region"] == pytest.approx(found.region[0], rel=1e-5)
+    assert "region" in columns(made.model)
 
 
 def test_the_prediction_for_one_vertex_or_for_all_of_a_class_is_explained(tmp_path: Path):

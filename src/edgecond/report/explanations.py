@@ -68,10 +68,11 @@ def name_of(explanation: Explanation) -> str:
 
 
 def shades(explanation: Explanation) -> Shades:
-    """Return attributions relative to the largest one: units with their edges where no edges are drawn."""
+    """Return attributions relative to the largest one: where no edges are drawn, those of the region of each unit."""
     edges = [links for links in explanation.links if links.level == 0 and links.view == 0]
     beside = drawings.draws_edges(explanation.description.picture)
-    units = explanation.attribution if beside else explanation.total
+    around = explanation.total if explanation.region is None else explanation.region
+    units = explanation.attribution if beside else around
     largest = float(
         max([1e-30, *np.abs(units), *(np.abs(part.attribution).max(initial=0) for part in edges if beside)])
     )

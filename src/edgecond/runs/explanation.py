@@ -88,7 +88,8 @@ class Explanation:
         steps: Number of steps of the integral.
         columns: What describes each unit: atom, point or vertex.
         attribution: How much the signal of each unit and the label of its edge to itself add to the output.
-        total: The same with half of what each edge adds, and an even share of what coarser levels add.
+        total: The same with what the labels of the edges into a unit add, and an even share of what coarser levels add.
+        region: The sum of the totals around each unit; none where units have no positions.
         occlusion: How much the output falls without a unit and its edges; none if that was not asked for.
         links: The edges.
         features: How much each feature beside the graph adds.
@@ -105,6 +106,7 @@ class Explanation:
     columns: Mapping[str, Sequence[Any]]
     attribution: Float[np.ndarray, " u"]
     total: Float[np.ndarray, " u"]
+    region: Float[np.ndarray, " u"] | None
     occlusion: Float[np.ndarray, " u"] | None
     links: tuple[Links, ...]
     features: Mapping[str, float]
@@ -136,7 +138,8 @@ class Explanation:
         for index, (attribution, total) in enumerate(zip(self.attribution.tolist(), self.total.tolist(), strict=True)):
             details = {name: values[index] for name, values in self.columns.items()}
             row = same | {"element": unit, "index": index} | details
-            row |= {} if self.occlusion is None else {"occlusion": _rounded(float(self.occlusion[index]))}
+            others = {"region": self.region, "occlusion": self.occlusion}
+            row |= {name: _rounded(float(values[index])) for name, values in others.items() if values is not None}
             yield row | {"attribution": _rounded(attribution), "total": _rounded(total)}
         for links in self.links:
             ends = zip(links.one.tolist(), links.other.tolist(), links.attribution.tolist(), strict=True)
@@ -155,7 +158,8 @@ def columns(model: Model, wanted: Wanted = Wanted()) -> list[str]:  # noqa: B008
     levels = ["level"] if len(model.widths[1]) > 1 else []
     name = [] if "name" in model.kind.element_columns or not model.preparation.features else ["name"]
     details = [*model.kind.element_columns, *name]
-    last = ["attribution", "total", *(["occlusion"] if wanted.occlusion else [])]
+    regions = ["region"] if model.kind.regions else []
+    last = ["attribution", "total", *regions, *(["occlusion"] if wanted.occlusion else [])]
     return [*model.kind.place, "target", "element", *views, *levels, "index", "other", *details, *last]
 
 
@@ -222,6 +226,7 @@ def explained(model: Model, examples: Any, numbers: Sequence[int], wanted: Wante
         hidden = [_hidden(each, len(sample.x)) for sample, each, _ in parts] if wanted.occlusion else []
         names = model.preparation.feature_names
         features = np.sum([view.features.numpy() for view in found.views], axis=0)
+        total = np.sum([each.shared(_total(sample, view)) for sample, each, view in parts], axis=0)
         yield Explanation(
             place={},
             description=model.kind.describe(one, 0),
@@ -233,7 +238,8 @@ def explained(model: Model, examples: Any, numbers: Sequence[int], wanted: Wante
             steps=found.steps,
             columns=elements[0].columns,
             attribution=np.sum([each.shared(_own(sample, view)) for sample, each, view in parts], axis=0),
-            total=np.sum([each.shared(_total(sample, view)) for sample, each, view in parts], axis=0),
+            total=total,
+            region=elements[0].around(total),
             occlusion=occlusion(model.networks, samples, score, hidden) if wanted.occlusion else None,
             links=tuple(links for view, part in enumerate(parts) for links in _links(view, *part)),
             features={
@@ -299,7 +305,10 @@ def _own(sample: Sample, parts: Parts) -> Float[np.ndarray, " n"]:
 
 
 def _total(sample: Sample, parts: Parts) -> Float[np.ndarray, " n"]:
-    """Return what each vertex adds with half of each of its edges, and its share of what coarser vertices add."""
+    """Return what each vertex adds with the labels of the edges into it, and its share of what coarser vertices add.
+
+    A message is a filter times a signal: the signal is that of the source, and the label is what the target sees.
+    """
     graphs, pool_maps = sample.pyramid.graphs, [each.numpy() for each in sample.pyramid.pool_maps]
     found = np.zeros(graphs[-1].num_sources)
     for level in reversed(range(len(graphs))):
@@ -307,17 +316,10 @@ def _total(sample: Sample, parts: Parts) -> Float[np.ndarray, " n"]:
             pooled = np.bincount(pool_maps[level], minlength=len(found))
             shares = (found / np.maximum(pooled, 1))[pool_maps[level]]
             found = shares + found[pooled == 0].sum() / len(shares)  # nothing was pooled into such a vertex
-        found = found + _ends(graphs[level], parts.edges[level].numpy())
+        graph = graphs[level]
+        ends = graph.target if graph.source_membership is None else graph.source  # a centroid is no vertex
+        found = found + np.bincount(ends.numpy(), parts.edges[level].numpy(), minlength=graph.num_sources)
     return found + parts.vertices.numpy()
-
-
-def _ends(graph: Graph, values: Float[np.ndarray, " m"]) -> Float[np.ndarray, " n"]:
-    """Give the number of each edge to both of its ends, half to each; the centroid of a strided level takes none."""
-    source, target = graph.source.numpy(), graph.target.numpy()
-    if graph.source_membership is not None:
-        return np.bincount(source, values, minlength=graph.num_sources)
-    halves = (np.bincount(ends, values / 2, minlength=graph.num_sources) for ends in (source, target))
-    return np.sum(list(halves), axis=0)
 
 
 def _links(view: int, sample: Sample, elements: Elements, parts: Parts) -> Iterator[Links]:

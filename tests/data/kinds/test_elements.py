@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 import torch
 
+import edgecond.data.kinds.elements
 from edgecond.data.kinds.elements import NamedElements, PointElements
 from edgecond.graph import Graph, Labels, Pyramid
 
@@ -23,6 +25,16 @@ def test_the_number_of_a_vertex_is_divided_among_its_units():
 
     assert elements.shared(np.array([6.0, 1.0, 2.0])).tolist() == [3.0, 3.0, 3.0]
     assert elements.columns == {"x": [0, 2, 5], "y": [0, 0, 0], "z": [0, 0, 0]}
+
+
+def test_what_is_around_a_point_is_added_up_with_the_point_itself(monkeypatch: pytest.MonkeyPatch):
+    """By hand: points at 0, 1 and 5 and a radius of 1; named vertices have no positions."""
+    monkeypatch.setattr(edgecond.data.kinds.elements, "NEAR", 2)
+    positions, every = np.array([[0.0, 0, 0], [1, 0, 0], [5, 0, 0]]), np.arange(3)
+    values = np.array([1.0, -3.0, 4.0])
+
+    assert PointElements(3, every, every, positions, 1.0).around(values).tolist() == [-2.0, -2.0, 4.0]
+    assert NamedElements(3, every, every, ["C", "C", "O"], {}).around(values) is None
 
 
 def test_an_edge_between_points_is_described_by_its_middle_at_every_level():

@@ -39,6 +39,7 @@ class Kind(ABC):
         link: What connects two units.
         element_columns: Names of the columns that describe a unit or a link.
         baseline: Name of the baseline of `edgecond.runs.baselines` that is fitted in moments.
+        regions: Whether units have positions, such that explanations add up what is around each of them.
         base: The row of the paper whose settings are the start for user data of this kind.
         options: Names of the `ReadOptions` that this kind takes.
         place: Names of the columns that say where an example is from.
@@ -56,6 +57,7 @@ class Kind(ABC):
     link: ClassVar[str] = "edge"
     element_columns: ClassVar[tuple[str, ...]]
     baseline: ClassVar[str]
+    regions: ClassVar[bool] = False
     base: ClassVar[str]
     options: ClassVar[frozenset[str]]
     place: ClassVar[tuple[str, ...]]

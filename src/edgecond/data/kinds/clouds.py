@@ -49,6 +49,7 @@ class Clouds(Kind):
     unit: ClassVar[str] = "point"
     element_columns: ClassVar[tuple[str, ...]] = ("x", "y", "z")
     baseline: ClassVar[str] = "shape"
+    regions: ClassVar[bool] = True
     base: ClassVar[str] = "plus/modelnet10"
     options: ClassVar[frozenset[str]] = frozenset({"vertices", "numbers", "columns", "up"})
     place: ClassVar[tuple[str, ...]] = ("file",)
@@ -259,7 +260,10 @@ class Clouds(Kind):
     def elements(
         self, examples: Examples | PointExamples, number: int, preparation: CloudPreparation, view: int, views: int
     ) -> PointElements:
-        """Return the points. A vertex that no point was merged into, of a divided mesh, stands for the nearest."""
+        """Return the points. A vertex that no point was merged into, of a divided mesh, stands for the nearest.
+
+        What is around a point is a ball as wide as a voxel of the coarsest level: that level sees nothing smaller.
+        """
         cloud = examples.clouds[number]
         points = preparation.turned(cloud, view, views)
         levels = preparation.builder.levels([points])
@@ -267,7 +271,8 @@ class Clouds(Kind):
         if len(others := np.setdiff1d(np.arange(len(levels.x)), vertex)):
             nearest = cKDTree(at - at.min(0)).query(levels.levels[0].positions.numpy()[others])[1]
             unit, vertex = np.append(unit, nearest), np.append(vertex, others)
-        return PointElements(len(cloud), unit, vertex, cloud.positions.numpy())
+        radius = (preparation.builder.resolutions[-1][0] or 0.0) / 2
+        return PointElements(len(cloud), unit, vertex, cloud.positions.numpy(), radius)
 
     def describe(self, examples: Examples | PointExamples, number: int) -> Description:
         name = str(examples.names[number]) if examples.names else ""

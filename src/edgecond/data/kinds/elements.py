@@ -10,8 +10,12 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 from numpy import ndarray as Array
+from scipy.spatial import cKDTree
 
 from edgecond.graph import Pyramid
+
+NEAR = 1024
+"""Number of points whose neighbours are in memory at a time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +48,10 @@ class Elements(ABC):
         pairs = np.bincount(self.vertex, minlength=len(values))
         return np.bincount(self.unit, (values / pairs)[self.vertex], minlength=self.count)
 
+    def around(self, values: Float[Array, " u"]) -> Float[Array, " u"] | None:
+        """Return the sum of the numbers around each unit; none where units have no positions."""
+        return None
+
 
 @dataclass(frozen=True, eq=False)
 class NamedElements(Elements):
@@ -74,13 +82,20 @@ class PointElements(Elements):
 
     Attributes:
         positions: Position of each unit.
+        radius: Radius of what is around a unit.
     """
 
     positions: Float[Array, "u 3"]
+    radius: float = 0.0
 
     @property
     def columns(self) -> Mapping[str, Sequence[Any]]:
         return _coordinates(self.positions)
+
+    def around(self, values: Float[Array, " u"]) -> Float[Array, " u"]:
+        tree, starts = cKDTree(self.positions), range(0, self.count, NEAR)
+        near = (tree.query_ball_point(self.positions[start : start + NEAR], self.radius) for start in starts)
+        return np.array([values[each].sum() for some in near for each in some])
 
     def edge_columns(
         self, pyramid: Pyramid, level: int, one: Int[Array, " e"], other: Int[Array, " e"]

@@ -178,7 +178,12 @@ def log() -> bytes:
     return run()[1]["log.jsonl"]
 
 
-SOURCE = {"path": "/data", "smiles": None, "target": ["logS"], "meshes": False, "vertices": None} | {
+SOURCE = {
+    "path": "/data",
+    "smiles": None,
+    "target": ["logS"],
+    "meshes": False,
+    "vertices": None,
     "columns": {"x": "X"},
     "up": "z",
     "numbers": False,

@@ -107,12 +107,12 @@ def test_a_mistake_is_one_sentence(clouds: Path, words: list[str], sentence: str
 
 @pytest.mark.slow
 def test_two_processes_share_a_study(clouds: Path, tmp_path: Path):
-    words = ["tune", str(clouds), *TINY, "--trials", "2", "--jobs", "2", "--out", str(tmp_path / "study")]
+    words = ["tune", str(clouds), *TINY, "--trials", "4", "--jobs", "2", "--out", str(tmp_path / "study")]
 
     result = run(app, words)
 
     assert result.exit_code == 0, result.output
-    assert "2 trials; the best recipe" in result.output
+    assert "4 trials; the best recipe" in result.output
 
 
 def test_trials_on_a_cluster_share_the_directory_of_the_study(

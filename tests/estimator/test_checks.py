@@ -64,7 +64,10 @@ class TableRegressor(Tables, EdgeCondRegressor):
 
 @pytest.mark.slow
 @parametrize_with_checks(
-    [TableClassifier(epochs=20, batch_size=16), TableRegressor(epochs=5, batch_size=16, learning_rate=0.05)],
+    [
+        TableClassifier(epochs=5, batch_size=16, learning_rate=0.05),
+        TableRegressor(epochs=5, batch_size=16, learning_rate=0.05),
+    ],
     expected_failed_checks=lambda estimator: FAILURES,
     xfail_strict=False,
 )

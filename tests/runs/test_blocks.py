@@ -22,6 +22,7 @@ from edgecond.runs.recipe import find
 from edgecond.runs.run import train
 from edgecond.runs.source import Source
 from edgecond.runs.train import Train
+from tests.model_readers import SOURCE
 
 VALUES: list[Any] = [None, True, -1, 0, 1.5, 10**30, float("nan"), "", "x" * 300, [], [1], {}, {"a": 1}]
 RECIPE = find("synthetic/ecc").model_copy(
@@ -152,42 +153,17 @@ def test_every_change_to_a_log_is_read_or_refused(tmp_path: Path, stopped):
     assert not escapes({"epochs": about["history"]}, use)
 
 
-DATA = {
-    "path": "/data",
-    "smiles": None,
-    "target": ["logS"],
-    "meshes": False,
-    "vertices": None,
-    "columns": {"x": "X"},
-    "up": "z",
-    "numbers": False,
-    "method": None,
-    "file": None,
-    "test": None,
-    "validation": None,
-    "share": 0.1,
-    "time": None,
-    "split_column": None,
-    "final": False,
-    "scaffold": False,
-    "group": None,
-    "folds": 5,
-    "fold": 0,
-    "seed": 0,
-}
-
-
 def test_every_change_to_the_source_of_a_run_is_read_or_refused(tmp_path: Path):
     def use(changed: Any) -> object:
         (tmp_path / "data.json").write_text(json.dumps(changed))
         return Source.load(tmp_path)
 
-    assert not escapes(DATA, use)
+    assert not escapes(SOURCE, use)
 
 
 @pytest.mark.parametrize("change", [{"folds": True}, {"path": "a\0b"}, {"columns": {"x": 1}}], ids=str)
 def test_a_source_of_other_types_is_refused(tmp_path: Path, change: dict[str, Any]):
-    (tmp_path / "data.json").write_text(json.dumps(DATA | change))
+    (tmp_path / "data.json").write_text(json.dumps(SOURCE | change))
 
     with pytest.raises(EdgecondError, match=next(iter(change))):
         Source.load(tmp_path)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch
+import torch._inductor.config
 from torch import nn, Tensor
 
 from edgecond import Network, Sample
@@ -58,6 +59,7 @@ class TestTracing:
             # Without duck shapes, four samples and labels of width four do not become the same symbol.
             with (
                 torch._dynamo.config.patch(error_on_recompile=True),
+                torch._inductor.config.patch(compile_threads=1),  # a pool of processes would import torch first
                 torch.fx.experimental._config.patch(use_duck_shape=False),
             ):
                 found = learn(compiled, network, batch)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks.explanations import contributions, knob, planted, table, upper
+from benchmarks.explanations import contributions, knob, legs, planted, table, upper
 
 pytest.importorskip("rdkit")
 
@@ -28,6 +28,7 @@ def test_parts_of_shapes_are_the_points_above_a_height_and_those_of_a_ball():
 
     assert same is points
     assert np.flatnonzero(high).tolist() == [7, 8, 9, 10]
+    assert np.flatnonzero(legs(points)).tolist() == [0, 1, 2, 3]
     assert (ball.sum(), (~ball).sum()) == (48, 10)
     centre = both[ball].mean(0)
     nearest = points[np.linalg.norm(points - centre, axis=1).argmin()]

@@ -78,15 +78,16 @@ def test_points_and_vertices_add_up_in_pyramids_and_several_views(make: Any, vie
     assert len(found.total) == first.count
 
 
-def test_the_label_of_an_edge_belongs_to_its_target_at_every_level():
-    """By hand: 4 enters vertex 1; at the coarser level 6 enters the vertex that 1 and 2 were pooled into, 3 each."""
+@pytest.mark.parametrize(("offsets", "expected"), [(True, [1.0, 7.0, 3.0]), (False, [6.0, 3.5, 1.5])])
+def test_an_offset_belongs_to_its_target_and_another_label_to_both_ends(offsets: bool, expected: list[float]):
+    """By hand: 4 goes from 0 to 1; at the coarser level 6 goes from what 0 became to what 1 and 2 were pooled into."""
     fine = Graph.from_edges(torch.tensor([0]), torch.tensor([1]), Labels(torch.ones(1, 1)), num_vertices=3)
     coarse = Graph.from_edges(torch.tensor([0]), torch.tensor([1]), Labels(torch.ones(1, 1)), num_vertices=2)
     pyramid = Pyramid((fine, coarse), (torch.tensor([0, 1, 1]),))
     sample = Sample(torch.ones(3, 1), pyramid, torch.zeros(1))
     parts = Parts(torch.tensor([1.0, 0, 0]), (torch.tensor([4.0]), torch.tensor([6.0])), torch.zeros(0))
 
-    assert _total(sample, parts).tolist() == [1.0, 7.0, 3.0]
+    assert _total(sample, parts, offsets).tolist() == expected
 
 
 def test_regions_of_a_cloud_are_sums_of_the_totals_within_half_a_voxel_of_the_coarsest_level(tmp_path: Path):

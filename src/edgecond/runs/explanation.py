@@ -88,7 +88,7 @@ class Explanation:
         steps: Number of steps of the integral.
         columns: What describes each unit: atom, point or vertex.
         attribution: How much the signal of each unit and the label of its edge to itself add to the output.
-        total: The same with what the labels of the edges into a unit add, and an even share of what coarser levels add.
+        total: The same with what the labels of its edges add, and an even share of what coarser levels add.
         region: The sum of the totals around each unit; none where units have no positions.
         occlusion: How much the output falls without a unit and its edges; none if that was not asked for.
         links: The edges.
@@ -226,7 +226,7 @@ def explained(model: Model, examples: Any, numbers: Sequence[int], wanted: Wante
         hidden = [_hidden(each, len(sample.x)) for sample, each, _ in parts] if wanted.occlusion else []
         names = model.preparation.feature_names
         features = np.sum([view.features.numpy() for view in found.views], axis=0)
-        total = np.sum([each.shared(_total(sample, view)) for sample, each, view in parts], axis=0)
+        total = np.sum([each.shared(_total(sample, view, each.offsets)) for sample, each, view in parts], axis=0)
         yield Explanation(
             place={},
             description=model.kind.describe(one, 0),
@@ -304,11 +304,8 @@ def _own(sample: Sample, parts: Parts) -> Float[np.ndarray, " n"]:
     return parts.vertices.numpy() + np.bincount(graph.source.numpy()[loops], edges[loops], minlength=len(sample.x))
 
 
-def _total(sample: Sample, parts: Parts) -> Float[np.ndarray, " n"]:
-    """Return what each vertex adds with the labels of the edges into it, and its share of what coarser vertices add.
-
-    A message is a filter times a signal: the signal is that of the source, and the label is what the target sees.
-    """
+def _total(sample: Sample, parts: Parts, offsets: bool) -> Float[np.ndarray, " n"]:
+    """Return what each vertex adds with its share of each of its edges and of what coarser vertices add."""
     graphs, pool_maps = sample.pyramid.graphs, [each.numpy() for each in sample.pyramid.pool_maps]
     found = np.zeros(graphs[-1].num_sources)
     for level in reversed(range(len(graphs))):
@@ -316,10 +313,19 @@ def _total(sample: Sample, parts: Parts) -> Float[np.ndarray, " n"]:
             pooled = np.bincount(pool_maps[level], minlength=len(found))
             shares = (found / np.maximum(pooled, 1))[pool_maps[level]]
             found = shares + found[pooled == 0].sum() / len(shares)  # nothing was pooled into such a vertex
-        graph = graphs[level]
-        ends = graph.target if graph.source_membership is None else graph.source  # a centroid is no vertex
-        found = found + np.bincount(ends.numpy(), parts.edges[level].numpy(), minlength=graph.num_sources)
+        found = found + _ends(graphs[level], parts.edges[level].numpy(), offsets)
     return found + parts.vertices.numpy()
+
+
+def _ends(graph: Graph, values: Float[np.ndarray, " m"], offsets: bool) -> Float[np.ndarray, " n"]:
+    """Give the number of each edge to its ends; the centroid of a strided level takes none.
+
+    An offset is what the target sees, where the signal is that of the source. Other labels belong to both ends alike.
+    """
+    source, target = graph.source.numpy(), graph.target.numpy()
+    strided = graph.source_membership is not None
+    ends = [source] if strided else [target] if offsets else [source, target]
+    return np.sum([np.bincount(end, values / len(ends), minlength=graph.num_sources) for end in ends], axis=0)
 
 
 def _links(view: int, sample: Sample, elements: Elements, parts: Parts) -> Iterator[Links]:

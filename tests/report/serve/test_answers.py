@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import zipfile
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from edgecond.errors import DataError
 from edgecond.report.serve import answers
 from edgecond.report.serve.answers import Answers, Upload
 from edgecond.runs.prediction import predicted
+from tests.meshes import TORUS
 from tests.report.conftest import SMILES
 
 pytest.importorskip("rdkit")
@@ -85,6 +87,43 @@ def test_a_cloud_is_predicted_and_drawn(clouds):
     assert answer["drawing"]["figure"]["data"]
     with pytest.raises(DataError, match="clouds are read from files"):
         served.file_of(["CCO"])
+
+
+def test_a_mesh_is_predicted_and_drawn_by_its_regions(meshes):
+    served = Answers(meshes.model)
+    upload = served.file_named("torus.OFF", TORUS.export(file_type="off").encode())
+
+    (row,) = served.predict(upload, views=1)["rows"]
+    answer = served.explain(upload, example=row["example"], views=1)
+
+    assert row["prediction"]["class"] in meshes.model.classes
+    assert answer["drawing"]["figure"]["data"]
+    assert {element["element"] for element in answer["elements"]} <= {meshes.model.kind.unit, meshes.model.kind.link}
+
+
+def test_each_graph_of_an_archive_is_predicted_and_drawn(graphs):
+    """The files of the TU collection: a triangle and a pair."""
+    files = {
+        "A": "1,2\n2,1\n2,3\n3,2\n1,3\n3,1\n4,5\n5,4\n",
+        "graph_indicator": "1\n1\n1\n2\n2\n",
+        "node_labels": "0\n1\n2\n3\n0\n",
+        "edge_labels": "0\n0\n1\n1\n2\n2\n0\n0\n",
+    }
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as file:
+        for name, text in files.items():
+            file.writestr(f"NEW/NEW_{name}.txt", text)
+    served = Answers(graphs.model)
+    upload = served.file_named("new.zip", archive.getvalue())
+
+    rows = served.predict(upload)["rows"]
+    answer = served.explain(upload, example=rows[1]["example"])
+
+    assert len({row["example"] for row in rows}) == len(rows) == 2
+    assert answer["prediction"] == rows[1]["prediction"]
+    vertices = [element["index"] for element in answer["elements"] if element["element"] == graphs.model.kind.unit]
+    assert sorted(vertices) == [0, 1]
+    assert answer["drawing"]["figure"]["data"]
 
 
 def test_rows_are_few(regression, monkeypatch):

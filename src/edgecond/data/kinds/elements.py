@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -26,7 +26,10 @@ class Elements(ABC):
         count: Number of units.
         unit: Unit of each pair.
         vertex: Vertex of level 0 that stands for the unit of each pair; every vertex is in at least one pair.
+        offsets: Whether the label of an edge is the offset of its source from its target.
     """
+
+    offsets: ClassVar[bool] = False
 
     count: int
     unit: Int[Array, " q"]
@@ -84,6 +87,8 @@ class PointElements(Elements):
         positions: Position of each unit.
         radius: Radius of what is around a unit.
     """
+
+    offsets: ClassVar[bool] = True
 
     positions: Float[Array, "u 3"]
     radius: float = 0.0

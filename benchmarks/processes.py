@@ -20,16 +20,17 @@ def measured(function: Callable[..., dict[str, Any]], *arguments: Any) -> dict[s
     work too, it is the one that compares.
     """
     os.environ.update(ONE_THREAD)
-    before, start = _of_children(), time.monotonic()
+    before, start = of_children(), time.monotonic()
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         result = pool.submit(function, *arguments).result()
     return {
         **result,
         "seconds": round(time.monotonic() - start, 1),
-        "processor_seconds": round(_of_children() - before, 1),
+        "processor_seconds": round(of_children() - before, 1),
     }
 
 
-def _of_children() -> float:
+def of_children() -> float:
+    """Return the processor time of all processes that were started by this one and have ended."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime

@@ -20,7 +20,7 @@ import numpy as np
 
 from benchmarks import page, records
 from benchmarks.cases import SEED
-from benchmarks.predict import ENVIRONMENT, peak_memory
+from benchmarks.predict import ENVIRONMENT, memory
 
 COUNTS = (2_000_000, 20_000_000)
 DENSITY = 20  # points per square metre
@@ -70,7 +70,7 @@ def measure(place: Path, scan: Path) -> dict[str, Any]:
     start, peak = time.perf_counter(), 0
     process = subprocess.Popen([*command, "--out", str(place / "out")], env=ENVIRONMENT)
     while not (ended := os.wait4(process.pid, os.WNOHANG))[0]:
-        peak = max(peak, peak_memory(process.pid))
+        peak = max(peak, memory(process.pid, "VmHWM"))
         time.sleep(0.05)
     _, status, usage = ended
     process.returncode = os.waitstatus_to_exitcode(status)

@@ -25,7 +25,8 @@ def test_rows_of_each_cloud_add_up_to_its_output_and_a_page_is_written(
 
     assert result.exit_code == 0, result.output
     rows = list(csv.DictReader(io.StringIO(result.stdout)))
-    assert list(rows[0]) == ["file", "target", "element", "index", "other", "x", "y", "z", "attribution", "total"]
+    place = ["file", "target", "element", "index", "other", "x", "y", "z"]
+    assert list(rows[0]) == [*place, "attribution", "total", "region"]
     for file in files:
         own = [row for row in rows if row["file"] == file]
         sums = [sum(float(row[name] or 0) for row in own) for name in ("attribution", "total")]

@@ -23,6 +23,7 @@ from edgecond.data.kinds.graphs import batch_of, examples_of, GeneralGraphs, lab
 from edgecond.data.kinds.joining import joined_features, joined_graphs, joined_targets
 from edgecond.data.kinds.leakage import canonical_smiles, morgan_fingerprints, MOST_COMPARED
 from edgecond.data.kinds.pictures import Description, MoleculePicture
+from edgecond.data.kinds.searching import Space
 from edgecond.data.kinds.splitting import given_parts, METHODS, part_of, times_of
 from edgecond.data.kinds.wording import data_name, skipped
 from edgecond.data.preparation import GraphPreparation
@@ -109,6 +110,10 @@ class Molecules(GeneralGraphs):
             "train.learning_rate": 0.001 if len(examples) > FEW else base["train.learning_rate"],
             "train.weight_decay": 0.1,
         }
+
+    def search_space(self, settings: Mapping[str, Any]) -> Space:
+        space = super().search_space(settings)
+        return {name: values for name, values in space.items() if name != "counts"}  # descriptors show the size
 
     equality: ClassVar[str] = "equal canonical SMILES"
 

@@ -63,7 +63,7 @@ def test_every_figure_is_drawn(kind, screen, request):
     screen.on("console", lambda message: complaints.append(message.text) if _grave(message) else None)
     screen.on("pageerror", lambda error: complaints.append(str(error)))
 
-    screen.goto(path.as_uri())
+    screen.goto(path.as_uri(), timeout=180_000)  # milliseconds: other processes may keep the machine busy
 
     plots = screen.locator(".plot").all()
     kinds = [_drawn(plot) for plot in plots]

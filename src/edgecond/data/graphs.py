@@ -221,10 +221,11 @@ class Graphs:
 
     def counts(self) -> dict[str, Float[Array, " graphs"]]:
         r"""Return $\log(1 + c)$ of the counts of each graph, by name: vertices, edges, and vertices with each label."""
-        number = self.membership
         found = {"vertices": self.sizes, "edges": np.diff(self.edge_pointer)}
-        for label, value in enumerate(self.vertex_values.tolist()):
-            found[f"vertex label {value}"] = np.bincount(number[self.vertex_labels == label], minlength=len(self))
+        if width := len(self.vertex_values):
+            cells = np.bincount(self.membership * width + self.vertex_labels, minlength=len(self) * width)
+            names = (f"vertex label {value}" for value in self.vertex_values.tolist())
+            found |= dict(zip(names, cells.reshape(len(self), width).T, strict=True))
         return {name: np.log1p(count) for name, count in found.items()}
 
     def graph(self) -> Graph:

@@ -14,6 +14,7 @@ import torch
 from edgecond.data import datasets
 from edgecond.data.preparation import no_progress, Progress
 from edgecond.nn import tasks
+from edgecond.nn.tasks.combinations import split_name
 from edgecond.paper.records import read_records, write_record
 from edgecond.paper.tables import Entry
 from edgecond.runs.baselines import Baseline, BASELINES
@@ -108,7 +109,7 @@ def columns(entries: Sequence[Entry], results: Path) -> dict[str, list[str]]:
 
 
 def _cell(baseline: Baseline, entry: Entry, results: Path) -> str:
-    metric = entry.metric.removesuffix("_votes").removesuffix("_scores")
+    metric, _ = split_name(entry.metric)
     for recipe in _same_data(entry.recipe):
         by_fold: dict[int, list[float]] = {}
         for record in read_records(folder_of(baseline, recipe, results)):

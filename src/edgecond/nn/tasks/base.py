@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from edgecond.errors import RecipeError
+from edgecond.nn.tasks.combinations import combined_name, SCORES
 from edgecond.nn.tasks.conformal import Scores
 from edgecond.nn.tasks.findings import Cards, Finding, Marks, Table
 from edgecond.nn.tasks.uncertainty import Judged
@@ -357,7 +358,10 @@ class Task(ABC):
         rows = tuple(
             (
                 self.metrics[name],
-                *(self._number(each.get(f"{name}_scores", each[name])) for each in (metrics, *others.values())),
+                *(
+                    self._number(each.get(combined_name(name, SCORES), each[name]))
+                    for each in (metrics, *others.values())
+                ),
             )
             for name in shown
         )

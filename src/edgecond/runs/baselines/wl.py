@@ -48,9 +48,10 @@ class WeisfeilerLehman(Baseline):
         settings: SampleSettings,
         progress: Progress = no_progress,
     ) -> Predictor:
-        vocabulary = Vocabulary.of(self._colours(examples))
+        found = self._colours(examples)
+        vocabulary = Vocabulary.of(found)
         make = partial(KernelSVM, vocabulary.ends, classes=task.has_classes, seed=seed)
-        counts = vocabulary.counts(self._colours(examples), examples)
+        counts = vocabulary.counts(found, examples)
         predict = fit_columns(counts, examples.ys.numpy(), len(examples.classes), task, make)
         return lambda new: predict(vocabulary.counts(self._colours(new), new))
 

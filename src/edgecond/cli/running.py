@@ -128,8 +128,7 @@ def shown_metrics(model: Model, metrics: Mapping[str, float]) -> dict[str, float
     """Return the metrics to print, without those that are for other data."""
     from edgecond.data import datasets
 
-    hidden = {"f1_legacy"} - set(datasets.extra_metrics(model.recipe.dataset))
-    return {name: value for name, value in metrics.items() if not any(name.startswith(part) for part in hidden)}
+    return model.task.shown(metrics, datasets.extra_metrics(model.recipe.dataset))
 
 
 def written(model: Model, metrics: Mapping[str, float]) -> str:

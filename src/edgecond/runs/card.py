@@ -72,8 +72,7 @@ def _metrics(content: Any, task: Task) -> list[str]:
     if content is None:
         return ["It was not tested, or its metrics were not kept: `edgecond evaluate` measures them."]
     found = Tested.model_validate(content)
-    shown = {name: value for name, value in found.metrics.items() if not name.startswith("f1_legacy")}
-    values = {name: task.written({name: value}).rpartition(" ")[2] for name, value in shown.items()}
+    values = {name: task.written({name: value}).rpartition(" ")[2] for name, value in task.shown(found.metrics).items()}
     rows = [f"| {_title(task, name)} | {value} |" for name, value in values.items()]
     count = f"On {found.examples:,} examples of a test set that it was not trained on."
     return [count, "\n".join(["| metric | value |", "|---|---:|", *rows])]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from edgecond.errors import RecipeError
-from edgecond.nn.tasks.combinations import combined_name, SCORES
+from edgecond.nn.tasks.combinations import combined_name, SCORES, split_name
 from edgecond.nn.tasks.conformal import Scores
 from edgecond.nn.tasks.findings import Cards, Finding, Marks, Table
 from edgecond.nn.tasks.uncertainty import Judged
 from edgecond.notation import Architecture
 
+V = TypeVar("V")
 Outputs = Float[np.ndarray, "n t"]
 """Probabilities or numbers: a row per example, or per vertex where a task is about vertices."""
 Views = Sequence[Outputs]
@@ -60,6 +61,7 @@ class Task(ABC):
     Attributes:
         name: Name in recipes and model files.
         metrics: Name of each metric in records, and as people read it.
+        special_metrics: Metrics that are shown only for the data sets that name them.
         training_metric: The metric that is measured during training.
         per_vertex: Whether there is a prediction for each vertex instead of one for each graph.
         has_classes: Whether targets are classes or labels instead of numbers.
@@ -74,6 +76,7 @@ class Task(ABC):
 
     name: ClassVar[str]
     metrics: ClassVar[Mapping[str, str]]
+    special_metrics: ClassVar[frozenset[str]] = frozenset()
     training_metric: ClassVar[str]
     per_vertex: ClassVar[bool] = False
     has_classes: ClassVar[bool] = False
@@ -343,6 +346,11 @@ class Task(ABC):
         shown = tuple((self.metrics[name], self._number(value)) for name, value in metrics.items())
         return Finding("Metrics", "", (Cards(shown),))
 
+    def shown(self, metrics: Mapping[str, V], extra: Sequence[str] = ()) -> dict[str, V]:
+        """Return metrics, of combined views too, without the special ones that a data set does not name in `extra`."""
+        hidden = self.special_metrics - set(extra)
+        return {name: value for name, value in metrics.items() if split_name(name)[0] not in hidden}
+
     def comparison(
         self, metrics: Mapping[str, float], others: Mapping[str, Mapping[str, float]], extra: Sequence[str] = ()
     ) -> Table:
@@ -353,8 +361,7 @@ class Task(ABC):
             others: The metrics of others, by their titles.
             extra: Names of metrics that are shown for this data set alone.
         """
-        hidden = {"f1_legacy"} - set(extra)
-        shown = [name for name in self.metrics if name not in hidden and all(name in each for each in others.values())]
+        shown = [name for name in self.shown(self.metrics, extra) if all(name in each for each in others.values())]
         rows = tuple(
             (
                 self.metrics[name],

@@ -47,6 +47,7 @@ class Classification(Task):
         "f1_legacy": "F1 as in the authors' code",
         "class_accuracy": "Mean class accuracy",
     }
+    special_metrics: ClassVar[frozenset[str]] = frozenset({"f1_legacy"})
     training_metric: ClassVar[str] = "accuracy"
     meaning: ClassVar[str] = "score of each class; the softmax of the scores is the probability"
     weights_classes: ClassVar[bool] = True
@@ -236,7 +237,7 @@ class Classification(Task):
     def headline(
         self, metrics: Mapping[str, float], training: Mapping[str, float], views: int, extra: Sequence[str] = ()
     ) -> Finding:
-        shown = [name for name in self.metrics if name != "f1_legacy" or name in extra]
+        shown = self.shown(self.metrics, extra)
         cards = [(self.metrics[name], f"{percent(metrics[name])} %") for name in shown]
         cards.append(("Training accuracy", f"{percent(training['accuracy'])} %"))
         if views == 1:

@@ -38,7 +38,7 @@ Jobs = Annotated[
     int | None,
     typer.Option(
         min=1,
-        help="Number of folds to run in parallel, one thread each; 1 by default, and with --on ray that of the CPUs.",
+        help="Number of folds to run in parallel, one thread each; 1 by default, or all CPUs with --on ray.",
         rich_help_panel="Training",
     ),
 ]

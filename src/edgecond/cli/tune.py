@@ -48,7 +48,7 @@ def tune(
         int | None,
         typer.Option(
             min=1,
-            help="Number of processes, one thread each; 1 by default, and with --on ray that of the CPUs.",
+            help="Number of processes, one thread each; 1 by default, or all CPUs of the cluster with --on ray.",
             rich_help_panel=SEARCH,
         ),
     ] = None,

@@ -20,7 +20,7 @@ FILE = "baseline.json"
 
 
 def baseline_for(model: Model) -> Baseline:
-    """Return the baseline that is fitted in moments for the kind of data of a model."""
+    """Return the baseline for the kind of data of a model: the one that takes the shortest time to fit."""
     return find(model.kind.baseline)
 
 

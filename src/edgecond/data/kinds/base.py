@@ -38,7 +38,7 @@ class Kind(ABC):
         unit: What a per-vertex task predicts for, and an explanation is about: an atom, a point, or a vertex.
         link: What connects two units.
         element_columns: Names of the columns that describe a unit or a link.
-        baseline: Name of the baseline of `edgecond.runs.baselines` that is fitted in moments.
+        baseline: Name of the baseline in `edgecond.runs.baselines` that takes the shortest time to fit.
         regions: Whether units have positions, such that explanations add up what is around each of them.
         base: The row of the paper whose settings are the start for user data of this kind.
         options: Names of the `ReadOptions` that this kind takes.

@@ -69,6 +69,26 @@ def test_the_expected_calibration_error_is_that_of_the_definition():
     np.testing.assert_allclose(found.share, [1, 0.75])
 
 
+def test_the_error_by_chance_of_two_predictions_is_that_of_the_definition():
+    """By hand: of two predictions at 0.75 none, one or both are true with probability 1/16, 6/16 and 9/16."""
+    found = reliability(np.array([0.75, 0.75]), np.array([True, False]))
+
+    assert found.chance == pytest.approx(1 / 16 * 0.75 + 6 / 16 * 0.25 + 9 / 16 * 0.25)
+
+
+def test_certain_predictions_have_no_error_by_chance():
+    assert reliability(np.ones(5), np.ones(5, bool)).chance == 0
+
+
+def test_the_error_by_chance_is_that_of_simulated_truths():
+    """150 predictions, as in a fold of Sydney: truths are drawn from the probabilities themselves, 2,000 times."""
+    rng = np.random.default_rng(0)
+    probability = 1 - 0.7 * rng.random(150) ** 2
+    errors = [reliability(probability, rng.random(150) < probability).error for _ in range(2000)]
+
+    assert reliability(probability, np.ones(150, bool)).chance == pytest.approx(np.mean(errors), rel=0.05)
+
+
 def test_a_calibration_set_lowers_the_expected_calibration_error():
     """Guo et al. 2017: at the temperature of the scores, probabilities are the frequencies of the classes."""
     task = Classification().calibrated(*classes(1000, 3.0, seed=1))

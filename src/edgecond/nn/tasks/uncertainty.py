@@ -33,6 +33,25 @@ class Reliability(NamedTuple):
         """Expected calibration error: the mean of |probability - share|, weighted by the counts (Guo et al. 2017)."""
         return float((self.counts / self.counts.sum()) @ np.abs(self.probability - self.share))
 
+    @property
+    def chance(self) -> float:
+        r"""The expected calibration error of probabilities $p$ that are exactly right, on as many predictions.
+
+        The share of $n$ predictions that is true then deviates from $p$ by chance alone, on average by
+
+        $$\frac{E|X - np|}{n} = \frac{2 v (1 - p)}{n} \binom{n}{v} p^v (1 - p)^{n - v}, \quad v = \lfloor np \rfloor + 1$$
+
+        for binomial $X$ (De Moivre 1730), here with the mean probability of each interval.
+        """
+        from scipy.special import gammaln, xlog1py, xlogy
+
+        n, p = self.counts, self.probability
+        v = np.floor(n * p) + 1
+        possible = v <= n  # where p is 1, nothing deviates
+        n, p, v = n[possible], p[possible], v[possible]
+        binomial = gammaln(n + 1) - gammaln(v + 1) - gammaln(n - v + 1) + xlogy(v, p) + xlog1py(n - v, -p)
+        return float((2 * v * (1 - p) * np.exp(binomial)).sum() / self.counts.sum())
+
 
 def reliability(probability: Float[np.ndarray, " n"], true: Bool[np.ndarray, " n"]) -> Reliability:
     """Return how often predictions of similar probability are true, in intervals of equal width."""
@@ -75,7 +94,8 @@ class Judged(NamedTuple):
         """Return the expected calibration error, and how much lower the mean error is in the order of the spread."""
         found = {}
         if self.probability is not None and self.true is not None:
-            found["calibration_error"] = reliability(self.probability, self.true).error
+            judged = reliability(self.probability, self.true)
+            found |= {"calibration_error": judged.error, "calibration_error_by_chance": judged.chance}
         if self.spread is not None:
             found["retention_gain"] = retention_gain(self.errors, self.spread)
         return found
@@ -109,8 +129,9 @@ def uncertainty_section(parts: Sequence[Part], tempered: bool) -> Finding:
 def reliability_curve(found: Reliability) -> Curves:
     """Draw a reliability diagram."""
     caption = (
-        f"Share of true predictions over their probability: expected calibration error {percent(found.error)} %. On "
-        "the dotted line, the two are equal."
+        f"Share of true predictions over their probability: expected calibration error {percent(found.error)} %, and "
+        f"{percent(found.chance)} % for probabilities that are exactly right, by chance alone. On the dotted line, the "
+        "two are equal."
     )
     lines = (("predictions", found.probability, found.share),)
     return Curves(lines, "probability", "share that is true", caption, diagonal=True)

@@ -17,8 +17,8 @@ from torch import Tensor
 from edgecond.errors import DataError, DataWarning, listed
 
 LIMIT = 5.0
-"""Descriptors and counts are clipped to so many standard deviations: some, such as Ipc, grow exponentially with the
-molecule."""
+"""Descriptors, counts and shapes are clipped to so many standard deviations: some, such as Ipc, grow exponentially with
+the molecule."""
 MOST_TEXTS = 100
 """Most distinct texts of a column."""
 
@@ -31,11 +31,13 @@ class Features:
         columns: Columns by name: numbers, NaN where unknown, or texts, empty where unknown.
         descriptors: Descriptors of molecules by name, NaN where RDKit has none.
         counts: Counts of vertices and edges by name; see `edgecond.data.graphs.Graphs.counts`.
+        shapes: Shapes of clouds by name; see `edgecond.data.shape.shapes`.
     """
 
     columns: Mapping[str, Shaped[Array, " n"]] = field(default_factory=dict)
     descriptors: Mapping[str, Float[Array, " n"]] = field(default_factory=dict)
     counts: Mapping[str, Float[Array, " n"]] = field(default_factory=dict)
+    shapes: Mapping[str, Float[Array, " n"]] = field(default_factory=dict)
 
 
 class _Column(BaseModel):
@@ -118,12 +120,14 @@ class Encoder(BaseModel):
         columns: Columns of a table, in order.
         descriptors: Descriptors of molecules, without those that are constant over the training set.
         counts: Counts of vertices and edges, likewise.
+        shapes: Shapes of clouds, likewise.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     columns: tuple[Numbers | Texts, ...] = ()
     descriptors: tuple[Numbers, ...] = ()
     counts: tuple[Numbers, ...] = ()
+    shapes: tuple[Numbers, ...] = ()
     _remarked: set[tuple[str, str]] = PrivateAttr(default_factory=set)
 
     @staticmethod
@@ -150,11 +154,12 @@ class Encoder(BaseModel):
             columns=tuple(columns),
             descriptors=_fitted(features.descriptors, training, () if start is None else start.descriptors),
             counts=_fitted(features.counts, training, () if start is None else start.counts),
+            shapes=_fitted(features.shapes, training, () if start is None else start.shapes),
         )
 
     @property
     def _all(self) -> tuple[Numbers | Texts, ...]:
-        return (*self.columns, *self.descriptors, *self.counts)
+        return (*self.columns, *self.descriptors, *self.counts, *self.shapes)
 
     @property
     def width(self) -> int:
@@ -192,8 +197,8 @@ class Encoder(BaseModel):
             return None
         given = Features() if features is None else features
         parts = []
-        groups = ((self.columns, given.columns), (self.descriptors, given.descriptors), (self.counts, given.counts))
-        for columns, values in groups:
+        for group in Features.__dataclass_fields__:
+            columns, values = getattr(self, group), getattr(given, group)
             for column in columns:
                 if column.name not in values:
                     raise DataError(

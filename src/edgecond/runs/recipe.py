@@ -116,6 +116,8 @@ class Recipe(_Part):
         standardised: Whether attributes are standardised over the training set.
         counts: Whether the first FC has the numbers of vertices, of edges and of vertices with each label of a general
             graph beside its pooled signal: a mean over vertices does not show the size.
+        shape: Whether the first FC has size, spread and signal of a cloud as a whole beside its pooled signal; see
+            `edgecond.data.shape`.
         task: What is predicted: a task of `edgecond.nn.tasks`.
         balanced: Whether rare classes count as much as frequent ones in the loss.
         class_weights: Weight of each class in the loss instead, by its name; 1 for those that are left out.
@@ -146,6 +148,7 @@ class Recipe(_Part):
     attributes: bool = False
     standardised: bool = False
     counts: bool = False
+    shape: bool = False
     task: Annotated[str, BeforeValidator(_task)] = "classification"
     balanced: bool = False
     class_weights: dict[str, Annotated[float, Field(ge=0)]] = {}

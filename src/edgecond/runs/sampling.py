@@ -28,5 +28,6 @@ def sample_settings(recipe: Recipe) -> SampleSettings:
         attributes=recipe.attributes,
         standardised=recipe.standardised,
         counts=recipe.counts,
+        shape=recipe.shape,
         options=recipe.options,
     )

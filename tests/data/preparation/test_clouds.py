@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 
 from edgecond.data.points import labelled
 from edgecond.data.preparation import CloudPreparation, SampleSettings
+from edgecond.data.shape import SHARES
 from edgecond.graph import Cloud
 from edgecond.notation import Architecture
 
@@ -54,3 +57,36 @@ def test_the_offsets_of_one_hot_labels_are_restored_from_the_file():
     assert torch.equal(restored.tensors["offsets.0"], preparation.tensors["offsets.0"])
     with pytest.raises(ValueError, match="one-hot labels need a table of offsets"):
         CloudPreparation.restore(settings, {})
+
+
+def sized(side: float) -> Cloud:
+    cloud = grid()
+    return Cloud(cloud.positions * side, cloud.signal)
+
+
+SIZES = labelled([sized(1.0), sized(3.0)], torch.tensor([0, 1]), ["small", "large"])
+WITH_SHAPES = replace(SETTINGS, shape=True)
+
+
+def test_the_features_of_clouds_are_their_standardised_shapes():
+    """By hand: of two clouds, each length is one standard deviation below or above the mean; nothing else differs."""
+    preparation = CloudPreparation.fit(WITH_SHAPES, SIZES)
+
+    features = preparation.view(SIZES, 0, 1).sample([0, 1], 0).features
+
+    lengths = [*(f"principal deviation {n}" for n in (2, 3)), *(f"horizontal deviation {n}" for n in (1, 2))]
+    assert preparation.feature_names == (*lengths, *(f"distance {share} %" for share in SHARES))
+    torch.testing.assert_close(features, torch.tensor([[-1.0], [1.0]]).expand(2, 9))
+    assert CloudPreparation.fit(SETTINGS, SIZES).view(SIZES, 0, 1).sample([0], 0).features is None
+
+
+def test_the_units_of_shapes_are_restored_from_the_file_and_kept_by_a_start():
+    preparation = CloudPreparation.fit(WITH_SHAPES, SIZES)
+    others = labelled([sized(1.0), sized(9.0)], torch.tensor([0, 1]), ["small", "large"])
+
+    restored = CloudPreparation.restore(WITH_SHAPES, {}, preparation.encoding)
+    continued = CloudPreparation.fit(WITH_SHAPES, others, start=preparation)
+
+    for each in (restored, continued):
+        features = each.view(SIZES, 0, 1).sample([1], 0).features
+        torch.testing.assert_close(features, torch.ones(1, 9))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from math import cos, sin
-
 import numpy as np
 import pytest
 import torch
@@ -16,7 +14,6 @@ from edgecond.runs.baselines.forest import (
     BITS,
     FingerprintForest,
     fingerprints_and_descriptors,
-    shape,
     ShapeForest,
     single_precision,
 )
@@ -99,22 +96,6 @@ def test_columns_beside_the_molecules_are_seen(chains):
 def random_cloud(seed: int, flat: bool = False) -> Cloud:
     points = torch.from_numpy(np.random.default_rng(seed).normal(size=(200, 3)) * [2, 1, 0 if flat else 1]).float()
     return Cloud(points, torch.ones(200, 1))
-
-
-def test_features_of_the_shape_do_not_change_when_a_cloud_is_moved_or_rotated_about_the_vertical():
-    cloud, angle = random_cloud(0), 1.0
-    turn = torch.tensor([[cos(angle), -sin(angle), 0], [sin(angle), cos(angle), 0], [0, 0, 1]])
-    moved = Cloud(cloud.positions @ turn.T + torch.tensor([5.0, -3.0, 2.0]), cloud.signal)
-
-    np.testing.assert_allclose(shape(cloud), shape(moved), rtol=1e-4, atol=1e-4)
-
-
-def test_a_plane_has_no_height_and_no_third_deviation():
-    """By hand: number of points, height, and deviations along the axes, the smallest first."""
-    count, height, third, second, first = shape(random_cloud(0, flat=True))[:5]
-
-    assert (count, height, third) == (200, 0, 0)
-    np.testing.assert_allclose([second, first], [1, 2], rtol=0.15)
 
 
 def test_flat_clouds_are_told_from_others():

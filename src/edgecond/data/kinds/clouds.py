@@ -123,6 +123,7 @@ class Clouds(Kind):
             "input.radius": base["input.radius"] * unit,
             "train.epochs": epochs,
             "train.batch_size": batch_size,
+            "shape": base["shape"] and not per_vertex,
         }
 
     def settings_note(self, settings: Mapping[str, Any]) -> str | None:
@@ -158,7 +159,7 @@ class Clouds(Kind):
         transient: bool = False,
         start: Any = None,
     ) -> CloudPreparation:
-        return CloudPreparation.fit(settings, examples, meshes=self.from_meshes)
+        return CloudPreparation.fit(settings, examples, meshes=self.from_meshes, start=start)
 
     def inputs(self, learned: Learned, widths: Sequence[int]) -> Inputs:
         offsets = learned.preparation.tensors  # of one-hot labels, which have an element for each
@@ -168,13 +169,14 @@ class Clouds(Kind):
             else numbered([], width, learned.settings.labels)
             for level, width in enumerate(widths)
         ]
-        return Inputs(numbered(list(learned.settings.options.get("columns", ())), learned.d0, "signal"), levels)
+        signal = numbered(list(learned.settings.options.get("columns", ())), learned.d0, "signal")
+        return Inputs(signal, levels, learned.preparation.feature_names)
 
     def restore(
         self, settings: SampleSettings, tensors: Mapping[str, Tensor], d0: int, encoding: Mapping[str, Any]
     ) -> CloudPreparation:
         _check_options(settings.options)
-        return CloudPreparation.restore(settings, tensors, meshes=self.from_meshes)
+        return CloudPreparation.restore(settings, tensors, encoding, meshes=self.from_meshes)
 
     def views(self, settings: SampleSettings) -> int:
         return settings.orientations

@@ -36,6 +36,7 @@ class SampleSettings:
     attributes: bool = False
     standardised: bool = False
     counts: bool = False
+    shape: bool = False
     options: Mapping[str, Any] = field(default_factory=dict)
 
 

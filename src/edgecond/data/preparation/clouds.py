@@ -15,6 +15,7 @@ from torch import Tensor
 
 from edgecond.data.augment import augment, orientation
 from edgecond.data.examples import Examples, PointExamples
+from edgecond.data.features import Encoder
 from edgecond.data.labels import check_labelling, distinct_offsets
 from edgecond.data.preparation.base import SampleSettings
 from edgecond.data.pyramid import levels_of
@@ -24,6 +25,8 @@ from edgecond.data.samples.clouds import Builder, CloudSource
 from edgecond.graph import Cloud
 
 ONE_HOT = "one-hot"
+MOST_SHAPES = 1000
+"""Clouds by which shapes are standardised, at most: those of a large data set are read from files."""
 _VERTEX, _EDGE = 500, 60  # bytes that a vertex and an edge take while samples are built and predicted, measured
 
 
@@ -42,29 +45,55 @@ class CloudPreparation:
     origins: Sequence[Float[np.ndarray, " 3"]] | None = None
 
     @staticmethod
-    def fit(settings: SampleSettings, examples: Examples | PointExamples, *, meshes: bool = False) -> CloudPreparation:
-        """Return the preparation for a training set; a one-hot label has an element per offset in its first cloud."""
-        preparation = CloudPreparation._with_offsets(settings, None, meshes)
-        if settings.labels != ONE_HOT:
+    def fit(
+        settings: SampleSettings,
+        examples: Examples | PointExamples,
+        *,
+        meshes: bool = False,
+        start: CloudPreparation | None = None,
+    ) -> CloudPreparation:
+        """Return the preparation for a training set; a one-hot label has an element per offset in its first cloud.
+
+        The shapes of clouds are standardised over the training set, but in the units of `start` where there is one.
+        """
+        preparation = CloudPreparation._restored(settings, None, meshes)
+        if settings.labels == ONE_HOT:
+            offsets = distinct_offsets(preparation.builder.levels([examples.clouds[0]]))
+            preparation = CloudPreparation._restored(settings, offsets, meshes)
+        if not settings.shape:
             return preparation
-        offsets = distinct_offsets(preparation.builder.levels([examples.clouds[0]]))
-        return CloudPreparation._with_offsets(settings, offsets, meshes)
+        chosen = np.unique(np.linspace(0, len(examples) - 1, min(len(examples), MOST_SHAPES)).round().astype(int))
+        shapes = preparation.builder.shapes([examples.clouds[index] for index in chosen.tolist()])
+        encoder = Encoder.fit(shapes, np.arange(len(chosen)), None if start is None else start.builder.encoder)
+        return replace(preparation, builder=replace(preparation.builder, encoder=encoder))
 
     @staticmethod
-    def restore(settings: SampleSettings, tensors: Mapping[str, Tensor], *, meshes: bool = False) -> CloudPreparation:
+    def restore(
+        settings: SampleSettings,
+        tensors: Mapping[str, Tensor],
+        encoding: Mapping[str, Any] | None = None,
+        *,
+        meshes: bool = False,
+    ) -> CloudPreparation:
         """Return the preparation of a model file."""
+        encoder = Encoder.model_validate(encoding or {})
         if settings.labels != ONE_HOT:
-            return CloudPreparation._with_offsets(settings, None, meshes)
+            return CloudPreparation._restored(settings, None, meshes, encoder)
         offsets = []
         for level in range(settings.network.resolutions):
             rows = tensors.get(f"offsets.{level}")
             if rows is None or rows.shape != (max(len(rows), 1), 3) or rows.dtype != torch.float32:
                 raise ValueError(f"one-hot labels need a table of offsets, three numbers each, at level {level}.")
             offsets.append(rows)
-        return CloudPreparation._with_offsets(settings, offsets, meshes)
+        return CloudPreparation._restored(settings, offsets, meshes, encoder)
 
     @staticmethod
-    def _with_offsets(settings: SampleSettings, offsets: Sequence[Tensor] | None, meshes: bool) -> CloudPreparation:
+    def _restored(
+        settings: SampleSettings,
+        offsets: Sequence[Tensor] | None,
+        meshes: bool,
+        encoder: Encoder = Encoder(),  # noqa: B008 (immutable)
+    ) -> CloudPreparation:
         check_labelling(settings.labels)
         assert settings.resolution is not None
         assert settings.radius is not None
@@ -77,6 +106,8 @@ class CloudPreparation:
             per_vertex=network.per_vertex,
             known=offsets,
             meshes=meshes,
+            unit=float(settings.resolution),
+            encoder=encoder,
         )
         return CloudPreparation(settings, builder)
 
@@ -86,15 +117,15 @@ class CloudPreparation:
 
     @property
     def encoding(self) -> Mapping[str, Any]:
-        return {}
+        return self.builder.encoder.model_dump(mode="json", exclude_defaults=True)
 
     @property
     def features(self) -> int:
-        return 0
+        return self.builder.encoder.width
 
     @property
     def feature_names(self) -> tuple[str, ...]:
-        return ()
+        return self.builder.encoder.named_columns
 
     @property
     def about(self) -> Mapping[str, Any]:

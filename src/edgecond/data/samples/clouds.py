@@ -11,11 +11,13 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from edgecond.data.features import Encoder, Features
 from edgecond.data.labels import label_edges
 from edgecond.data.pyramid import cloud_pyramid, input_signal, Level, Levels, Resolutions
 from edgecond.data.pyramid.meshes import mesh_pyramid
 from edgecond.data.pyramid.voxelgrid import known_mean, majority
 from edgecond.data.samples import generator, Indices
+from edgecond.data.shape import shapes
 from edgecond.errors import DataError
 from edgecond.graph import Cloud, Graph, Labels, Pyramid, Sample
 
@@ -39,6 +41,8 @@ class Builder:
         known: Offsets of each level for one-hot labels; see `label_offsets`.
         meshes: Build graphs along the edges of meshes; see `mesh_pyramid`.
         origin: Where the grids of clouds begin; see `cloud_pyramid`.
+        unit: The length that counts as one in the shape of a cloud; see `shapes`.
+        encoder: Encodes the shape of each cloud as its features; nothing by default.
     """
 
     resolutions: Resolutions
@@ -49,6 +53,8 @@ class Builder:
     known: Sequence[Float[Tensor, "u 3"]] | None = None
     meshes: bool = False
     origin: Float[np.ndarray, " 3"] | None = None
+    unit: float = 1.0
+    encoder: Encoder = Encoder()  # noqa: RUF009 (immutable)
     _cache: dict[int, tuple[Tensor, Levels, Pyramid]] = field(default_factory=dict, init=False, repr=False)
 
     def __call__(self, clouds: Sequence[Cloud], ys: Truth) -> Sample:
@@ -58,13 +64,13 @@ class Builder:
         shared = clouds[0].positions if clouds else None
         if self.meshes or shared is None or any(cloud.positions is not shared for cloud in clouds):
             levels, pyramid = self._build(clouds)
-            return Sample(levels.x, pyramid, *self._targets(clouds, ys, levels))
+            return Sample(levels.x, pyramid, *self._targets(clouds, ys, levels), self._features(clouds))
         cached = self._cache.get(len(clouds))  # read once: another thread may replace it at any moment
         if cached is None or cached[0] is not shared:
             cached = self._cache[len(clouds)] = (shared, *self._build(clouds, compact=True))
         _, levels, pyramid = cached
         x = input_signal(clouds, levels.voxel, len(levels.x))
-        return Sample(x, pyramid, *self._targets(clouds, ys, levels))
+        return Sample(x, pyramid, *self._targets(clouds, ys, levels), self._features(clouds))
 
     def levels(self, clouds: Sequence[Cloud]) -> Levels:
         """Build the pyramid of clouds, without edge labels."""
@@ -72,8 +78,16 @@ class Builder:
             return mesh_pyramid(clouds, self.resolutions, strided=self.strided)
         return cloud_pyramid(clouds, self.resolutions, strided=self.strided, cap=self.cap, origin=self.origin)
 
+    def shapes(self, clouds: Sequence[Cloud]) -> Features:
+        """Return the shape of each cloud, before it is encoded."""
+        return Features(shapes=shapes(clouds, self.unit))
+
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_cache": {}}  # too large to send to a worker
+
+    def _features(self, clouds: Sequence[Cloud]) -> Float[Tensor, "b f"] | None:
+        """Return the features of each cloud; None if there is nothing to encode."""
+        return self.encoder.encode(self.shapes(clouds)) if self.encoder.width else None
 
     def _targets(self, clouds: Sequence[Cloud], ys: Truth, levels: Levels) -> tuple[Tensor, Tensor | None]:
         """Return the targets and, if these are targets of vertices, the vertex of each point."""

@@ -64,7 +64,7 @@ class Answers:
             "classes": list(model.classes),
             "notation": model.kind.notation,
             "suffixes": list(model.kind.suffixes),
-            "features": list(dict.fromkeys(model.preparation.feature_names)),
+            "features": [column["name"] for column in model.preparation.encoding.get("columns", ())],
             "views": model.views(),
             "per": model.kind.unit if model.task.per_vertex else None,
             "coverage": self._levels(),

@@ -16,7 +16,7 @@ from edgecond.data.features import Encoder, Features
 from edgecond.data.formats.smiles import parse
 from edgecond.data.graphs import GraphExamples
 from edgecond.data.preparation import no_progress, Progress, SampleSettings
-from edgecond.graph import Cloud
+from edgecond.data.shape import shape, SHARES
 from edgecond.nn.tasks import Task
 from edgecond.runs.baselines.base import Baseline, Predictor
 from edgecond.runs.baselines.columns import fit_columns
@@ -24,8 +24,6 @@ from edgecond.runs.baselines.columns import fit_columns
 Describe = Callable[[Any], Float[Array, "n d"]]
 """Returns the features of examples, a row each."""
 BITS, RADIUS, TREES = 2048, 2, 500
-SHARES = (10, 25, 50, 75, 90)
-"""Percentiles of height and distance from the axis that describe a cloud."""
 
 
 class Forest(Baseline):
@@ -103,33 +101,8 @@ class ShapeForest(Forest):
         return super().settings | {"percentiles": list(SHARES)}
 
     def rows(self, examples: Examples) -> Float[Array, "n d"]:
-        return np.stack([shape(examples.clouds[number]) for number in range(len(examples))])
-
-
-def shape(cloud: Cloud) -> Float[Array, " d"]:
-    """Return features of a cloud that do not change when it is moved, or rotated about the vertical.
-
-    They are the number of points; the extent in height; the standard deviations along the three principal axes and the
-    two horizontal ones; how vertical the first and the last axis are; percentiles of height above the lowest point and
-    of distance from the vertical axis through the centre; and mean and standard deviation of each signal.
-    """
-    positions, signal = cloud.positions.double().numpy(), cloud.signal.double().numpy()
-    centred = positions - positions.mean(0)
-    covariance = centred.T @ centred / len(centred)
-    variances, axes = np.linalg.eigh(covariance)
-    horizontal = np.linalg.eigvalsh(covariance[:2, :2])
-    height, distance = positions[:, 2] - positions[:, 2].min(), np.hypot(*centred[:, :2].T)
-    found = [
-        [len(positions), height.max()],
-        np.sqrt(np.maximum(variances, 0)),
-        np.sqrt(np.maximum(horizontal, 0)),
-        np.abs(axes[2, [0, 2]]),
-        np.percentile(height, SHARES),
-        np.percentile(distance, SHARES),
-        signal.mean(0),
-        signal.std(0),
-    ]
-    return single_precision(np.concatenate(found))
+        rows = [list(shape(examples.clouds[number]).values()) for number in range(len(examples))]
+        return single_precision(np.array(rows))
 
 
 def fingerprints_and_descriptors(smiles: Sequence[str]) -> Float[Array, "n d"]:

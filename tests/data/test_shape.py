@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from edgecond.data.shape import shape, shapes
+from edgecond.data.shape import shape, shapes, SHARES
 from edgecond.graph import Cloud
 
 
@@ -45,6 +45,15 @@ def test_the_shape_of_the_corners_of_a_box_is_that_of_its_sides():
     expected |= {"horizontal deviation 1": 1, "horizontal deviation 2": 3, "verticality 1": 0, "verticality 2": 1}
     expected |= {"distance 50 %": 10**0.5, "deviation of signal 1": 5.25**0.5}
     assert {name: found[name] for name in expected} == pytest.approx(expected, abs=1e-12)
+
+
+def test_percentiles_are_those_of_numpy():
+    cloud = random_cloud(0)
+    height = cloud.positions[:, 2].double().numpy()
+
+    found = [value for name, value in shape(cloud).items() if name.startswith("height ")]
+
+    np.testing.assert_allclose(found, np.percentile(height - height.min(), SHARES), rtol=1e-12)
 
 
 def test_lengths_and_numbers_of_points_are_logarithms_in_the_unit():

@@ -220,7 +220,8 @@ def classifying(record: dict[str, Any]) -> list[str]:
     lines = [
         "## Classifying laser scans",
         "",
-        f"`edgecond predict MODEL scan.laz --to laz --out DIRECTORY`, {record['density']} points per square metre,",
+        "`edgecond predict MODEL scan.laz --to laz --out DIRECTORY --jobs 1`, "
+        f"{record['density']} points per square metre,",
         f"network {record['network']}, {record['threads']} thread; `python -m benchmarks.scans`. laspy compared all",
         "fields of all points, records and header values of both files. Intensities differ from class to class, so",
         "that a small network is right and the last column shows that each point has its own prediction.",

@@ -66,7 +66,7 @@ def main(*counts: int) -> None:
 
 def measure(place: Path, scan: Path) -> dict[str, Any]:
     """Return time, processor time and peak memory of predicting for a scan, in a separate process."""
-    command = [sys.executable, "-m", "edgecond", "predict", str(place / "run"), str(scan), "--to", "laz"]
+    command = [sys.executable, "-m", "edgecond", "predict", str(place / "run"), str(scan), "--to", "laz", "--jobs", "1"]
     start, peak = time.perf_counter(), 0
     process = subprocess.Popen([*command, "--out", str(place / "out")], env=ENVIRONMENT)
     while not (ended := os.wait4(process.pid, os.WNOHANG))[0]:

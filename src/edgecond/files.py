@@ -206,7 +206,7 @@ def scratch_directory(parent: Path, name: str) -> tuple[Path, Callable[[], None]
     It stays locked until then. Directories that nobody locks were left by processes that were killed: they are removed
     when this function is first called for the same parent.
     """
-    _remove_leftovers(parent)
+    _remove_first_leftovers(parent)
     prefix = f".{os.fsencode(name)[:200].decode('utf-8', 'ignore')}."  # a name has at most 255 bytes
     while True:
         scratch = Path(tempfile.mkdtemp(prefix=prefix, suffix=_SUFFIX, dir=parent))
@@ -226,8 +226,8 @@ def scratch_directory(parent: Path, name: str) -> tuple[Path, Callable[[], None]
     return scratch, remove
 
 
-@lru_cache(maxsize=256)
-def _remove_leftovers(parent: Path) -> None:
+def remove_leftovers(parent: Path) -> None:
+    """Remove the scratch directories in a directory that processes left which were killed."""
     for scratch in parent.glob(f".*{_SUFFIX}"):
         with suppress(OSError):
             lock = _opened(scratch)
@@ -236,6 +236,9 @@ def _remove_leftovers(parent: Path) -> None:
                 shutil.rmtree(scratch, ignore_errors=True)
             finally:
                 os.close(lock)
+
+
+_remove_first_leftovers = lru_cache(maxsize=256)(remove_leftovers)
 
 
 def _opened(directory: Path) -> int:

@@ -13,6 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from edgecond.cli import app
+from edgecond.runs import scans
 from tests.data.formats.scans import differences, scan
 
 run = CliRunner().invoke
@@ -46,6 +47,19 @@ def test_copies_have_the_classes_that_rows_have(model: Path, tmp_path: Path):
     file = laspy.read(to)
     assert np.asarray(file.classification).tolist() == [int(row["class"]) for row in rows]
     assert file["probability"].tolist() == pytest.approx([float(row["probability"]) for row in rows], abs=1e-4)
+
+
+def test_scans_go_to_as_many_processes_as_are_asked_for(model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    asked: list[int] = []
+    monkeypatch.setattr(scans, "written", lambda *_, jobs, **__: asked.append(jobs) or [])
+    monkeypatch.setattr(scans, "processes", lambda: 7)
+    words = ["predict", str(model), str(tmp_path), "--to", "laz", "--out", str(tmp_path / "out")]
+
+    for more in (["--jobs", "3"], []):
+        result = run(app, [*words, *more])
+        assert result.exit_code == 0, result.output
+
+    assert asked == [3, 7]
 
 
 def test_a_directory_is_needed_and_nothing_else(model: Path, tmp_path: Path):

@@ -117,6 +117,32 @@ def test_the_attribution_of_a_label_is_the_integral_of_finite_differences():
     torch.testing.assert_close(found.views[0].edges[0][edge], expected, rtol=1e-5, atol=1e-8)
 
 
+@pytest.mark.parametrize("method", ["riemann_middle", "gausslegendre"])
+def test_captum_finds_the_same_attributions(method: str):
+    """Captum's integrated gradients by signal and labels: the same midpoints, or another rule of integration."""
+    captum = pytest.importorskip("captum.attr")
+    written = "C(6)-MP-C(6)-GAP-FC(5)-FC(3)"
+    torch.manual_seed(0)
+    network = Network(written, 2, 3, hidden=(4,)).double().eval()
+    (sample,) = (each.to(torch.double) for each in random_samples(written, [9], d0=2, s=3))
+    graphs, pool_maps = sample.pyramid.graphs, sample.pyramid.pool_maps
+
+    def forward(x: Tensor, *labels: Tensor) -> Tensor:
+        labelled = tuple(graph.with_labels(each[0]) for graph, each in zip(graphs, labels, strict=True))
+        return network(x[0], Pyramid(labelled, pool_maps))
+
+    found = integrated_gradients([network], [sample], first, tolerance=1e-3)
+
+    inputs = [each[None] for each in (sample.x, *(graph.labels.per_edge(graph.labels.values) for graph in graphs))]
+    options = {"target": 0, "n_steps": found.steps, "method": method, "internal_batch_size": 1}
+    theirs = captum.IntegratedGradients(forward).attribute(tuple(inputs), **options)
+    expected = [each[0].sum(1) for each in theirs]
+    largest = max(float(each.abs().max()) for each in expected)
+    near = 1e-6 if method == "riemann_middle" else 0.02
+    for our, their in zip(found.views[0].tensors, expected, strict=False):  # there are no features
+        torch.testing.assert_close(our, their, rtol=0, atol=near * largest)
+
+
 def test_occlusion_is_the_fall_of_the_output_without_a_vertex_and_its_edges():
     """By hand: the messages are 2 and 15; vertex 1 takes part in both, as their target and as their source."""
     hidden = torch.eye(3, dtype=torch.bool)

@@ -70,9 +70,9 @@ def test_a_tiled_scan_has_the_predictions_of_the_scan_in_one_piece(
     model, sizes = new_model(), []
     predicted = scans._predicted
 
-    def counted(model: Model, scan, rows: np.ndarray, *rest) -> np.ndarray:
-        sizes.append(len(rows))
-        return predicted(model, scan, rows, *rest)
+    def counted(*arguments):
+        sizes.append(len(arguments[-1].rows))
+        return predicted(*arguments)
 
     monkeypatch.setattr(scans, "_predicted", counted)
     to = tmp_path / "to.las"
@@ -188,6 +188,51 @@ def test_what_cannot_be_written_is_reported_and_left_out(tmp_path: Path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.las", "a.laz", "b.las", "c.npy", "more"]
 
 
+@pytest.mark.parametrize("count", [1, 3], ids=["tiles by processes", "files by processes"])
+def test_several_processes_write_the_bytes_of_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int):
+    """With one thread each, as products round by threads; a file that cannot be read is reported by both."""
+    paths, threads = [tmp_path / f"{number}.las" for number in range(count)], torch.get_num_threads()
+    for seed, path in enumerate(paths):
+        write_las(path, 2000, seed)
+    if count > 1:
+        paths[1].write_bytes(b"LASF")
+    predicted = scans._predicted
+
+    def noted(*arguments):
+        (tmp_path / f"process {os.getpid()}").touch()
+        return predicted(*arguments)
+
+    monkeypatch.setattr(scans, "_predicted", noted)
+    torch.set_num_threads(1)
+    model, runs = new_model(), {}
+    for jobs in (1, 2):
+        said, done, out = list[str](), list[tuple[int, int | None]](), tmp_path / f"{jobs}"
+        calls = {"report": said.append, "progress": lambda *numbers, done=done: done.append(numbers)}
+        rows = list(scans.written(model, paths, out, "laz", probabilities=True, tile=800, jobs=jobs, **calls))
+        assert [Path(row["file"]) for row in rows] == [path for path in paths if path.stem != "1"]
+        assert done[-1][0] == done[-1][1]
+        runs[jobs] = said, {path.name: path.read_bytes() for path in out.iterdir()}
+    torch.set_num_threads(threads)
+
+    assert runs[1] == runs[2]
+    assert len(runs[2][1]) == len(rows) == (1 if count == 1 else 2)
+    processes = {path.name for path in tmp_path.glob("process *")}
+    assert len(processes - {f"process {os.getpid()}"}) == 2
+
+
+def test_by_default_processes_take_half_of_the_memory_of_the_machine(monkeypatch: pytest.MonkeyPatch):
+    """Tiles of 1 GiB: 4 of them are half of 8 GiB; below 4 GiB a tile takes a quarter of the memory, so that 2 fit."""
+    monkeypatch.setattr(scans, "cores", lambda: 64)
+    pages = {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": 0}
+    monkeypatch.setattr(os, "sysconf", pages.__getitem__)
+    found = []
+    for gibibytes in (2, 8, 1024):
+        pages["SC_PHYS_PAGES"] = gibibytes * 2**30 // 4096
+        found.append(scans.processes())
+
+    assert found == [2, 4, 64]
+
+
 def test_infinite_outputs_write_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     write_las(path := tmp_path / "scan.las", 100)
     monkeypatch.setattr(Model, "outputs", lambda *_: np.full((100, 3), np.nan))
@@ -198,25 +243,29 @@ def test_infinite_outputs_write_nothing(tmp_path: Path, monkeypatch: pytest.Monk
     assert list((tmp_path / "out").iterdir()) == []
 
 
+@pytest.mark.parametrize("count", [1, 2], ids=["tiles by processes", "files by processes"])
 @pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGKILL], ids=["interrupted", "killed"])
-def test_nothing_half_written_has_the_name_of_a_copy(tmp_path: Path, kind: signal.Signals):
-    """Interrupted after the first tile; a scratch directory that a killed process left is removed by the next."""
-    write_las(path := tmp_path / "scan.las")
+def test_nothing_half_written_has_the_name_of_a_copy(tmp_path: Path, kind: signal.Signals, count: int):
+    """Interrupted among the first tiles; scratch directories that killed processes left are removed by the next."""
+    paths, out = [tmp_path / f"{number}.las" for number in range(count)], tmp_path / "out"
+    for path in paths:
+        write_las(path)
     new_model().save(tmp_path / "model.safetensors")
-    command = [sys.executable, "-m", "edgecond", "predict", str(tmp_path / "model.safetensors"), str(path)]
-    command += ["--to", "las", "--out", str(tmp_path / "out"), "--tile", "1"]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    while not (tmp_path / "out").exists() and process.poll() is None:
+    command = [sys.executable, "-m", "edgecond", "predict", str(tmp_path / "model.safetensors"), *map(str, paths)]
+    command += ["--to", "las", "--out", str(out), "--tile", "1", "--jobs", "2"]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    while not (out.exists() and len([*out.iterdir()]) == count) and process.poll() is None:
         time.sleep(0.01)
 
     os.kill(process.pid, kind)
 
-    assert process.wait() != 0
-    left = [each.name for each in (tmp_path / "out").iterdir()]
-    assert "scan.las" not in left
+    process.communicate()  # until all processes have ended
+    assert process.returncode != 0
+    left = [each.name for each in out.iterdir()]
+    assert not any(name.endswith(".las") for name in left)
     assert left == [] or kind == signal.SIGKILL
-    scans.write(new_model(), path, tmp_path / "out" / "scan.las", "las", views=1)
-    assert [each.name for each in (tmp_path / "out").iterdir()] == ["scan.las"]
+    scans.write(new_model(), paths[0], out / "0.las", "las", views=1)
+    assert [each.name for each in out.iterdir()] == ["0.las"]
 
 
 def test_a_model_of_a_named_data_set_is_refused(tmp_path: Path):

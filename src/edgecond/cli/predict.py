@@ -77,15 +77,16 @@ def predict(
         Literal["las", "laz", "ply"] | None,
         typer.Option(
             help="Where points have predictions: write a copy of each file in this format to the directory --out, with "
-            "the predicted classes and all else unchanged. Scans of any size are cut into tiles."
+            "the predicted classes and all else unchanged. Scans of any size are cut into tiles, and processes take "
+            "whole files or, if those are few, tiles."
         ),
     ] = None,
     tile: Annotated[
         int | None,
         typer.Option(
             min=1,
-            help="Number of points in memory at once with --to, those of the overlap of tiles included; by default as "
-            "many as take 1 GB.",
+            help="Number of points in memory of each process with --to, those of the overlap of tiles included; by "
+            "default as many as take 1 GB.",
         ),
     ] = None,
 ) -> None:
@@ -123,7 +124,8 @@ def predict(
             shared: dict[str, Any] = {"views": views, "report": report, "progress": progress}
             if to is not None:
                 names = scans.columns(loaded)
-                rows = scans.written(loaded, files, folder, to, probabilities=probabilities, tile=tile, **shared)
+                shared |= {"probabilities": probabilities, "tile": tile, "jobs": jobs or scans.processes()}
+                rows = scans.written(loaded, files, folder, to, **shared)
             else:
                 names = columns(loaded, wanted, ply)
                 options: dict[str, Any] = {"smiles": smiles, "wanted": wanted, "ply": ply, "on": on}

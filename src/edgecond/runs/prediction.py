@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import torch
@@ -28,6 +28,8 @@ Row = dict[str, Any]
 _Row = Float[np.ndarray, " t"]  # the outputs for one example
 Report = Callable[[str], None]
 Progress = Callable[[int, int | None], None]
+I = TypeVar("I")
+R = TypeVar("R")
 Prediction = tuple[Row, Outputs, Any, float | None]
 """Place, outputs, spread and distance of an example."""
 
@@ -179,7 +181,7 @@ def predictions(
     options = ReadOptions(smiles=smiles)
     shards = model.kind.shards(model.learned, files, options, report_file, total.append)
     remarked: set[str] = set()
-    for shard in _computed(partial(_predicted, model, count, wanted), shards, jobs, on, files):
+    for shard in computed(partial(_predicted, model, count, wanted), shards, jobs, on, files):
         for sentence in shard.unread:
             report_file(sentence)
         for sentence in dict.fromkeys(shard.remarks):
@@ -204,10 +206,18 @@ def predictions(
         progress(done + unreadable, total[0] if total else None)
 
 
-def _computed(
-    work: Callable[[Any], Shard], shards: Iterator[Any], jobs: int | None, on: str | None, files: Sequence[Path]
-) -> Iterator[Shard]:
-    """Yield what is predicted of each shard, in order, by tasks, or by processes if there are several shards."""
+def computed(
+    work: Callable[[I], R], shards: Iterator[I], jobs: int | None, on: str | None = None, files: Sequence[Path] = ()
+) -> Generator[R, None, None]:
+    """Yield the result of each shard, in order, computed by tasks, or by processes if there are several shards.
+
+    Args:
+        work: Computes the result of a shard.
+        shards: Parts of the input: some examples, a file, or a tile of a scan.
+        jobs: Number of processes or tasks.
+        on: `ray` for tasks of a Ray cluster.
+        files: The files that tasks read.
+    """
     begin = partial(torch.set_num_threads, 1)
     if on is not None:
         with closing(cluster.mapped(work, shards, jobs, begin, files)) as results:

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import closing, ExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -24,11 +25,13 @@ from edgecond.data.kinds import ReadOptions
 from edgecond.data.kinds.clouds import unlabelled
 from edgecond.data.points import centre
 from edgecond.data.preparation import CloudPreparation
+from edgecond.data.processes import cores
 from edgecond.data.scans import Scan
-from edgecond.data.tiles import CellFile, Cells, tiles
+from edgecond.data.tiles import CellFile, Cells, Tile, tiles
 from edgecond.errors import DataError
-from edgecond.files import atomic_file, path_text
+from edgecond.files import atomic_file, path_text, remove_leftovers
 from edgecond.runs.model import Model
+from edgecond.runs.prediction import computed
 
 MEMORY = 2**30
 """Bytes that a tile may take, unless a quarter of the memory of the machine is less."""
@@ -37,6 +40,8 @@ _POINT = 300  # bytes that a point takes beside its outputs, while a tile is rea
 Row = dict[str, Any]
 Report = Callable[[str], None]
 Progress = Callable[[int, int | None], None]
+Copy = tuple[Path, Path]
+"""A file, and the path of its copy."""
 
 
 def columns(model: Model) -> list[str]:
@@ -55,12 +60,14 @@ def written(
     views: int | None = None,
     probabilities: bool = False,
     tile: int | None = None,
+    jobs: int = 1,
     report: Report,
     progress: Progress = lambda done, total: None,
 ) -> Iterator[Row]:
     """Write a copy of each file with the predictions for its points, and yield its row.
 
-    What cannot be read or written is reported and left out.
+    Each process takes a file at a time or, if there are fewer files than processes, a tile at a time of one file after
+    the other. What cannot be read or written is reported and left out.
 
     Args:
         model: A trained model, whose predictions are for points.
@@ -70,12 +77,40 @@ def written(
         views: Number of views whose outputs are averaged; those of the recipe by default.
         probabilities: Whether the probability of the predicted class is written too.
         tile: Number of points of a tile with its margin, at most; by default as many as take `MEMORY`.
+        jobs: Number of processes; their predictions are the same.
         report: Called with a sentence about what cannot be read.
-        progress: Called with the number of points of a file that are done, and of all its points.
+        progress: Called with the number of points of a file that are done, and of all its points, or with the number of
+            files that are done, and of all files, if processes take whole files.
     """
     columns(model)
     model, count = model.transient(), model.views(views)
     model.check_views(count)
+    copies = list(_copies(model, files, folder, form, report))
+    by_file = 1 < jobs <= len(copies)
+    options: dict[str, Any] = {"views": count, "probabilities": probabilities, "tile": tile}
+    if not by_file:
+        options |= {"jobs": jobs, "progress": progress}
+    work = partial(_written, model, form, **options)
+    try:
+        with closing(computed(work, iter(copies), jobs if by_file else 1)) as results:
+            for number, ((path, to), unwritten) in enumerate(zip(copies, results, strict=True), 1):
+                if by_file:
+                    progress(number, len(copies))
+                if unwritten is not None:
+                    report(unwritten)
+                else:
+                    yield {"file": path_text(path), "written": path_text(to)}
+    finally:
+        remove_leftovers(folder)  # of processes that were ended
+
+
+def processes() -> int:
+    """Return the number of cores, or fewer if the tiles of as many processes take more than half of the memory."""
+    return min(cores(), max(1, _machine_memory() // 2 // _tile_memory()))
+
+
+def _copies(model: Model, files: Sequence[Path], folder: Path, form: str, report: Report) -> Iterator[Copy]:
+    """Yield each file and the path of its copy; report those without a path of their own."""
     sources: dict[Path, Path] = {}
     for shard in model.kind.shards(model.learned, files, ReadOptions(), report, lambda total: None):
         for path in shard:
@@ -85,12 +120,16 @@ def written(
                 report(f"{path} must have a name of its own in {folder}: {taken}. Name another directory.")
                 continue
             sources[to] = path
-            try:
-                write(model, path, to, form, views=count, probabilities=probabilities, tile=tile, progress=progress)
-            except DataError as error:
-                report(str(error))
-            else:
-                yield {"file": path_text(path), "written": path_text(to)}
+            yield path, to
+
+
+def _written(model: Model, form: str, copy: Copy, **options: Any) -> str | None:
+    """Write one copy, and return a sentence if that is impossible."""
+    try:
+        write(model, *copy, form, **options)
+    except DataError as error:
+        return str(error)
+    return None
 
 
 def write(
@@ -102,6 +141,7 @@ def write(
     views: int,
     probabilities: bool = False,
     tile: int | None = None,
+    jobs: int = 1,
     progress: Progress = lambda done, total: None,
 ) -> None:
     """Write a copy of one file with the predictions for its points; see `written`."""
@@ -122,12 +162,13 @@ def write(
         for rows in parsed.chunks():
             points.put(frame.cells.of(rows["position"]), rows)
         done = 0
-        for part in tiles(points, frame.cells, most, fits):
-            predicted = _predicted(model, scan, part.rows, frame, views, kind)
-            for span, place in part.core:
-                results.write(place, predicted[span])
-                done += span.stop - span.start
-            progress(done, scan.count)
+        work = partial(_predicted, model, scan, frame, views, kind)
+        with closing(computed(work, tiles(points, frame.cells, most, fits), jobs)) as parts:
+            for core in parts:
+                for place, predicted in core:
+                    results.write(place, predicted)
+                    done += len(predicted)
+                progress(done, scan.count)
         predictions = ({name: rows[name] for name in kept} for rows in _in_order(parsed, frame, results))
         classes = model.task.class_numbers(model.classes)
         scan.write(file, form, predictions, classes, [name for name in kept if name != CLASS])
@@ -188,19 +229,21 @@ def _surveyed(parsed: _Parsed, margin: float, views: int) -> _Frame:
     return _Frame(shift, cells, counts, origins)
 
 
-def _predicted(model: Model, scan: Scan, rows: np.ndarray, frame: _Frame, views: int, kind: np.dtype) -> np.ndarray:
-    """Return the predictions for the points of a tile."""
+def _predicted(
+    model: Model, scan: Scan, frame: _Frame, views: int, kind: np.dtype, tile: Tile
+) -> list[tuple[int, np.ndarray]]:
+    """Return the predictions for the points of each part of the core of a tile, after its place in the file."""
     try:
-        outputs = model.outputs(unlabelled([scan.cloud(rows, frame.shift)]), views)
+        outputs = model.outputs(unlabelled([scan.cloud(tile.rows, frame.shift)]), views)
     except ValueError as error:
         raise DataError(f"{scan.path} cannot be converted to a graph: {error}") from error
     if not np.isfinite(outputs).all():
         raise DataError(f"{scan.path} gives no finite outputs: its numbers are too large.")
     found, _ = model.task.point_columns(model.classes, outputs)
-    predicted = np.empty(len(rows), kind)
+    predicted = np.empty(len(tile.rows), kind)
     for name in kind.names or ():
         predicted[name] = found[name]
-    return predicted
+    return [(place, predicted[span]) for span, place in tile.core]
 
 
 def _in_order(parsed: _Parsed, frame: _Frame, results: CellFile) -> Iterator[np.ndarray]:
@@ -216,7 +259,7 @@ def _limits(
     """Return the number of points of a tile, at most, and whether those of one take as little memory as they may."""
     if tile is not None:
         return tile, lambda rows: True
-    memory = min(MEMORY, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 4)
+    memory = _tile_memory()
     point = _POINT + 16 * len(model.classes) * views * len(model.networks)
     resolution, voxel = preparation.resolution, preparation.voxel_bytes
 
@@ -224,6 +267,14 @@ def _limits(
         return len(rows) * point + _voxels(rows["position"], resolution) * voxel <= memory
 
     return max(1, memory // point), fits
+
+
+def _tile_memory() -> int:
+    return min(MEMORY, _machine_memory() // 4)
+
+
+def _machine_memory() -> int:
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
 def _voxels(positions: Float[np.ndarray, "n 3"], resolution: float | None) -> int:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from edgecond.report.serve import Server
+from tests.meshes import TORUS
 from tests.report.test_browser import CHROMIUM, screen
 
 __all__ = ["screen"]  # a fixture
@@ -68,3 +69,22 @@ def test_a_file_that_is_chosen_or_wrong_is_answered(screen, clouds, tmp_path):
         screen.wait_for_selector("#status.bad")
         assert "upload.npy cannot be read" in screen.inner_text("#status")
         assert [url for url in asked if not url.startswith((server.url, "data:", "blob:"))] == []
+
+
+@pytest.mark.parametrize("screen", ["phone"], indirect=True)
+def test_the_attributions_of_a_mesh_are_in_sight(screen, meshes, tmp_path):
+    """Vertices have positions and edges have ends, and the columns of both are wider than a phone."""
+    pytest.importorskip("plotly")
+    (tmp_path / "torus.off").write_text(TORUS.export(file_type="off"))
+    with Server(meshes.model, 0).running() as server:
+        _, complaints = opened(screen, server)
+        screen.set_input_files("#file", str(tmp_path / "torus.off"))
+        screen.wait_for_selector(".why .plot canvas")
+        screen.click(".why summary")
+
+        header = screen.locator("th", has_text="attribution").bounding_box()
+        frame = screen.locator(".why .scroll").bounding_box()
+        assert header["x"] + header["width"] <= frame["x"] + frame["width"]
+        assert "torus.off" in screen.inner_text(".card h2")
+        assert screen.locator(".bar").count() == 3
+        assert complaints == []

@@ -25,6 +25,13 @@ def test_the_space_of_a_kind_contains_the_settings_it_starts_from_and_recipes_ta
             with_settings(recipe, {name: value})
 
 
+def test_shapes_are_searched_for_whole_clouds_alone():
+    settings = find("plus/sydney").dotted()
+
+    assert KINDS["clouds"].search_space(settings)["shape"] == (False, True)
+    assert "shape" not in KINDS["clouds"].search_space(settings | {"network": "C(8)-MP(1,2)-C(8)-V-FC(2)"})
+
+
 def test_counts_are_searched_for_whole_graphs_alone():
     """Counts enter the first FC after a global pooling, which a network for vertices does not have."""
     settings = find(KINDS["graphs"].base).dotted()

@@ -32,6 +32,7 @@ from edgecond.data.scans import Scan
 from edgecond.errors import DataError
 from edgecond.files import reading, walk
 from edgecond.graph import Cloud
+from edgecond.notation import Architecture
 
 STEPS, BATCH_SIZE = 4000, 32
 """Training takes about so many steps of so many clouds, where that is 50 to 150 epochs."""
@@ -139,6 +140,7 @@ class Clouds(Kind):
             "dropout": Range(0.0, 0.3),
             "augment.scale": Range(1.0, 1.5),
             "augment.drop": Range(0.0, 0.4),
+            **({} if Architecture(settings["network"]).per_vertex else {"shape": (False, True)}),
             **super().search_space(settings),
         }
 

@@ -39,7 +39,8 @@ class Reliability(NamedTuple):
 
         The share of $n$ predictions that is true then deviates from $p$ by chance alone, on average by
 
-        $$\frac{E|X - np|}{n} = \frac{2 v (1 - p)}{n} \binom{n}{v} p^v (1 - p)^{n - v}, \quad v = \lfloor np \rfloor + 1$$
+        $$\frac{E|X - np|}{n} = \frac{2 v (1 - p)}{n} \binom{n}{v} p^v (1 - p)^{n - v},
+        \quad v = \lfloor np \rfloor + 1$$
 
         for binomial $X$ (De Moivre 1730), here with the mean probability of each interval.
         """
@@ -92,7 +93,7 @@ class Judged(NamedTuple):
 
     def metrics(self) -> dict[str, float]:
         """Return the expected calibration error, and how much lower the mean error is in the order of the spread."""
-        found = {}
+        found: dict[str, float] = {}
         if self.probability is not None and self.true is not None:
             judged = reliability(self.probability, self.true)
             found |= {"calibration_error": judged.error, "calibration_error_by_chance": judged.chance}

@@ -46,6 +46,7 @@ class Clouds(Kind):
     name: ClassVar[str] = "clouds"
     unit: ClassVar[str] = "point"
     element_columns: ClassVar[tuple[str, ...]] = ("x", "y", "z")
+    provides: ClassVar[frozenset[str]] = frozenset({"positions", "points"})
     baseline: ClassVar[str] = "shape"
     regions: ClassVar[bool] = True
     base: ClassVar[str] = "plus/modelnet10"

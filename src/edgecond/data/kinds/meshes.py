@@ -23,6 +23,7 @@ class Meshes(Clouds):
 
     name: ClassVar[str] = "meshes"
     unit: ClassVar[str] = "vertex"
+    provides: ClassVar[frozenset[str]] = frozenset({"positions"})
     options: ClassVar[frozenset[str]] = frozenset({"meshes", "columns", "up"})
     suffixes: ClassVar[tuple[str, ...]] = (*MESHES, ".ply")
     writes_points: ClassVar[bool] = False

@@ -28,7 +28,7 @@ from edgecond.files import data_directory
 from edgecond.runs import trials, tuning, user_data
 from edgecond.runs.model import Model
 from edgecond.runs.settings_file import read_settings
-from edgecond.runs.source import read_test_set
+from edgecond.runs.source import read_parts
 
 TARGET = "measured log solubility in mols per litre"
 TRIALS, JOBS, KILLED_AFTER = 40, 2, 12
@@ -72,7 +72,8 @@ def test(out: Path, name: str, *options: str) -> dict[str, float]:
     command = ["train", str(data()), "--target", TARGET, "--out", str(out / name), *options]
     subprocess.run([sys.executable, "-m", "edgecond", *command], check=True)
     model = Model.load(out / name)
-    return model.evaluate(read_test_set(out / name, model))
+    _, test = read_parts(out / name, model)
+    return model.evaluate(test)
 
 
 def study_of(out: Path) -> tuning.Study:

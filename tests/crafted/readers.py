@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from edgecond import EdgeCondClassifier
-from edgecond.cli.running import load_test_set
+from edgecond.cli.running import load_parts
 from edgecond.data import archives
 from edgecond.data.formats import batch, read_points, read_surface, smiles, tu
 from edgecond.data.points import to_mesh
@@ -92,7 +92,8 @@ def _predicted(model: Model, files: list[Path]) -> Any:
 
 def evaluate(path: Path) -> Any:
     model = Model.load(path)
-    return model.evaluate(load_test_set(path, model))
+    _, test = load_parts(path, model)
+    return model.evaluate(test)
 
 
 def checkpoint(path: Path) -> Any:

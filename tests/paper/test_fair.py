@@ -11,7 +11,19 @@ from typer.testing import CliRunner
 
 from edgecond.cli import app
 from edgecond.paper import fair
-from edgecond.paper.fair import assess, assessments, candidate, candidates, FOLDS, METRIC, QUOTED, ROWS
+from edgecond.paper.fair import (
+    assess,
+    assessments,
+    candidate,
+    candidates,
+    FOLDS,
+    LARGEST_SEED,
+    METRIC,
+    MOST_REPEATS,
+    QUOTED,
+    ROWS,
+    seeds_of_tests,
+)
 from edgecond.runs.recipe import find, Recipe
 
 VALIDATION = {"ecc": 0.7, "degrees-sqrt": 0.9, "identity": 0.9}
@@ -41,7 +53,7 @@ def write(results: Path, dataset: str, fold: int, accuracy: float, selected: str
 
 def test_only_the_best_network_on_the_validation_set_is_tested(asked: list):
     lines: list[str] = []
-    record = assess("dd", 3, 0, report=lines.append, runs=Path("runs"), results=Path("results"))
+    record = assess("dd", 3, 0, repeats=3, report=lines.append, runs=Path("runs"), results=Path("results"))
 
     parts = [(recipe.name, recipe.options["split"]) for recipe, _ in asked]
     assert parts == [
@@ -56,20 +68,43 @@ def test_only_the_best_network_on_the_validation_set_is_tested(asked: list):
     assert asked[-1][0].labels == "given+sqrt(deg)"
 
 
-def test_the_selected_network_is_tested_with_three_seeds_and_its_mean_is_reported(monkeypatch: pytest.MonkeyPatch):
-    """Errica et al., Section 4: three runs on each test set; by hand, the mean of 0.1 * seed over 5, 6, 7 is 0.6."""
-    seeds = []
+@pytest.fixture
+def tested(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
+    """The row and the seed of each training of `assess`, whose accuracy is the seed in thousandths."""
+    found = []
 
     def reproduce(recipe: Recipe, fold: int, seed: int, **options: Any) -> dict[str, Any]:
-        seeds.append((recipe.name, seed))
-        return {"metrics": {METRIC: 0.1 * seed}}
+        found.append((recipe.name, seed))
+        return {"metrics": {METRIC: seed / 1000}}
 
     monkeypatch.setattr(fair, "reproduce", reproduce)
-    record = assess("enzymes", 0, 5, runs=Path("runs"), results=Path("results"))
+    return found
 
-    assert seeds[-3:] == [("fair/enzymes/selected", seed) for seed in (5, 6, 7)]
-    assert {seed for _, seed in seeds[:-3]} == {5}
-    assert record["metrics"][METRIC] == pytest.approx(0.6)
+
+def test_the_selected_network_is_tested_with_three_seeds_and_its_mean_is_reported(tested: list[tuple[str, int]]):
+    """Errica et al., Section 4: three runs on each test set; by hand, the mean of 0.5, 0.501 and 0.502 is 0.501."""
+    record = assess("enzymes", 0, 5, repeats=3, runs=Path("runs"), results=Path("results"))
+
+    assert tested[-3:] == [("fair/enzymes/selected", seed) for seed in (500, 501, 502)]
+    assert {seed for _, seed in tested[:-3]} == {5}
+    assert record["metrics"][METRIC] == pytest.approx(0.501)
+
+
+def test_seeds_have_tests_of_their_own(tested: list[tuple[str, int]]):
+    """Two tests of one seed would be one record; those of seed 0 are recorded as 0, 1 and 2 in results/fair."""
+    for seed in (0, 1, 2):
+        assess("enzymes", 0, seed, repeats=3, runs=Path("runs"), results=Path("results"))
+
+    tests = [seed for row, seed in tested if row == "fair/enzymes/selected"]
+    assert tests[:3] == [0, 1, 2]
+    assert len(set(tests)) == 9
+
+
+def test_no_seed_reaches_the_tests_of_the_next():
+    """However often a network is tested, and up to the largest seed, 2^32 - 1."""
+    assert seeds_of_tests(7, MOST_REPEATS)[-1] + 1 == seeds_of_tests(8, 1)[0]
+    last = seeds_of_tests(LARGEST_SEED, MOST_REPEATS)[-1]
+    assert last < 2**32 <= last + MOST_REPEATS
 
 
 @pytest.mark.parametrize("dataset", QUOTED)
@@ -81,7 +116,7 @@ def test_networks_of_today_differ_in_their_identity_connections(dataset: str):
 
 
 def test_networks_of_today_are_selected_and_recorded_apart(asked: list):
-    record = assess("nci1", 0, 0, plus=True, runs=Path("runs"), results=Path("results"))
+    record = assess("nci1", 0, 0, repeats=3, plus=True, runs=Path("runs"), results=Path("results"))
 
     assert [recipe.name for recipe, _ in asked] == [
         "fair/nci1/plus",

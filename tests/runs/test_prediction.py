@@ -26,7 +26,7 @@ from edgecond.cli import app, console
 from edgecond.data import kinds
 from edgecond.data.formats import batch, smiles, tu
 from edgecond.data.graphs import GraphExamples
-from edgecond.data.kinds.clouds import unlabelled
+from edgecond.data.points import unlabelled
 from edgecond.graph import Cloud
 from edgecond.nn.tasks import Classification
 from edgecond.notation import Architecture

@@ -17,7 +17,7 @@ import torch
 
 from edgecond.data.datasets import PointExamples
 from edgecond.data.formats import ply, read_points
-from edgecond.data.kinds.clouds import unlabelled
+from edgecond.data.points import unlabelled
 from edgecond.graph import Cloud
 from edgecond.notation import Architecture
 from edgecond.runs import scans

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from edgecond.cli._app import verb
-from edgecond.cli.console import echo
+from edgecond.cli.console import echo, users_errors
 from edgecond.cli.running import Epochs, Jobs, On, Results, Resume, run_folds, Runs, Seeds, Workers
 
 
@@ -43,6 +43,9 @@ def fair(
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
         echo("this protocol runs folds side by side: use --jobs instead of torchrun.", err=True)
         raise typer.Exit(2)
+    with users_errors():  # before the first of many folds
+        for each in seed or [0]:
+            protocol.seeds_of_tests(each, repeats)
     recipe = protocol.candidate(dataset, protocol.candidates(dataset, plus)[0], "fair")
     wanted = [(f, s) for s in seed or [0] for f in (range(protocol.FOLDS) if fold is None else fold)]
     options = {"repeats": repeats, "epochs": epochs, "workers": workers, "runs": runs, "results": results}

@@ -9,7 +9,7 @@ import typer
 
 from edgecond.cli._app import verb
 from edgecond.cli.console import echo, users_errors
-from edgecond.cli.running import load_test_set, Moved
+from edgecond.cli.running import load_parts, Moved
 
 
 @verb()
@@ -28,5 +28,6 @@ def report(
     from edgecond.runs.model import Model
 
     with users_errors():
-        path = write(run, out, load_test_set(run, Model.load(run), moved))
+        _, test = load_parts(run, Model.load(run), moved)
+        path = write(run, out, test)
     echo(f"The report is in {path}.")

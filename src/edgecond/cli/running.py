@@ -136,11 +136,6 @@ def written(model: Model, metrics: Mapping[str, float]) -> str:
     return model.task.written(shown_metrics(model, metrics))
 
 
-def load_test_set(run: Path, model: Model, moved: Path | None = None, fold: int | None = None) -> LabelledExamples:
-    """Return the test set of a run: of a data set, or of user data."""
-    return load_parts(run, model, moved, fold)[1]
-
-
 def load_parts(
     run: Path, model: Model, moved: Path | None = None, fold: int | None = None
 ) -> tuple[LabelledExamples, LabelledExamples]:

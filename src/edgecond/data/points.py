@@ -161,6 +161,11 @@ def labelled(clouds: Sequence[Cloud], ys: Tensor, classes: Sequence[str]) -> Exa
     return Examples("clouds", tuple(classes), clouds, ys, digest(sums))
 
 
+def unlabelled(clouds: Sequence[Cloud]) -> Examples:
+    """Return clouds as examples without targets: the single class has no meaning."""
+    return Examples("clouds", ("",), clouds, torch.zeros(len(clouds), dtype=torch.long), "")
+
+
 def centre(low: Float[np.ndarray, " 3"], high: Float[np.ndarray, " 3"]) -> Float[np.ndarray, " 3"] | None:
     """Return the centre of a cloud with these smallest and largest coordinates, if it is `FAR` from the origin."""
     with np.errstate(invalid="ignore"):  # infinite positions are refused next

@@ -14,11 +14,16 @@ from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
 
+from edgecond.data import MAX_SEED
+from edgecond.errors import RecipeError
 from edgecond.nn.tasks.combinations import combined_name, SCORES
 from edgecond.paper.records import read_records, reproduce
 from edgecond.runs.recipe import find, Recipe
 
-FOLDS, REPEATS = 10, 3
+FOLDS = 10
+MOST_REPEATS = 100
+"""Tests of a network that was selected with a seed, at most: as many seeds are for them alone."""
+LARGEST_SEED = MAX_SEED // MOST_REPEATS - 1
 ROWS = {
     "nci1": ("ecc", "identity"),
     "enzymes": ("ecc", "identity"),
@@ -65,8 +70,8 @@ def assess(
     fold: int,
     seed: int,
     *,
+    repeats: int,
     plus: bool = False,
-    repeats: int = REPEATS,
     report: Callable[[str], None] = lambda text: None,
     **options: Any,
 ) -> dict[str, Any]:
@@ -76,8 +81,8 @@ def assess(
         dataset: One of `QUOTED`.
         fold: The outer fold, from 0.
         seed: Random seed.
+        repeats: Number of times that the selected network is trained and tested; see `seeds_of_tests`.
         plus: Whether to select from the networks of today instead of the paper's.
-        repeats: Number of times that the selected network is trained and tested, with seeds that follow each other.
         report: Called with a line for each network that was validated.
         options: Options of `records.reproduce`. The records are those of the row `fair/DATASET/selected`, or of
             `fair/DATASET/plus-selected`.
@@ -85,7 +90,7 @@ def assess(
     Returns:
         The record of the first test, with the mean metrics of all.
     """
-    found = {}
+    seeds, found = seeds_of_tests(seed, repeats), {}
     for row in candidates(dataset, plus):
         record = reproduce(candidate(dataset, row, "fair-selection"), fold, seed, **options)
         found[row] = accuracy(record["metrics"])
@@ -93,9 +98,28 @@ def assess(
     best = max(found, key=found.__getitem__)  # the first of equals
     about = {"selected": best, "validation": found}
     recipe = candidate(dataset, best, "fair", _selected(plus))
-    tests = [reproduce(recipe, fold, seed + number, about=about, **options) for number in range(repeats)]
+    tests = [reproduce(recipe, fold, each, about=about, **options) for each in seeds]
     metrics = {name: mean(test["metrics"][name] for test in tests) for name in tests[0]["metrics"]}
     return {**tests[0], "metrics": metrics}
+
+
+def seeds_of_tests(seed: int, repeats: int) -> range:
+    """Return the seeds to test a network with that was selected with a seed: no other seed has one of them.
+
+    >>> [*seeds_of_tests(0, 3), *seeds_of_tests(1, 3)]
+    [0, 1, 2, 100, 101, 102]
+    """
+    if repeats > MOST_REPEATS:
+        raise RecipeError(
+            f"a selected network must be tested at most {MOST_REPEATS} times with a seed: got {repeats}. "
+            "Give more seeds instead."
+        )
+    if seed > LARGEST_SEED:
+        raise RecipeError(
+            f"the seed of a selection must be at most {LARGEST_SEED}, as its tests have seeds from {MOST_REPEATS} "
+            f"times as much: got {seed}. Choose a smaller one."
+        )
+    return range(MOST_REPEATS * seed, MOST_REPEATS * seed + repeats)
 
 
 def accuracy(metrics: Mapping[str, float]) -> float:

@@ -22,8 +22,7 @@ from jaxtyping import Float, Int
 from edgecond.data.augment import orientation
 from edgecond.data.formats.las_copy import CLASS
 from edgecond.data.kinds import ReadOptions
-from edgecond.data.kinds.clouds import unlabelled
-from edgecond.data.points import centre
+from edgecond.data.points import centre, unlabelled
 from edgecond.data.preparation import CloudPreparation
 from edgecond.data.processes import cores
 from edgecond.data.scans import Scan

@@ -124,11 +124,6 @@ class Source:
         return Source(Path(content["path"]), ReadOptions(**options), Split(**split), content.get("final", False), found)
 
 
-def read_test_set(run: Path, model: Model, *, moved: Path | None = None, fold: int | None = None) -> LabelledExamples:
-    """Read the test set of a run on user data again; see `read_parts`."""
-    return read_parts(run, model, moved=moved, fold=fold)[1]
-
-
 def read_parts(
     run: Path, model: Model, *, moved: Path | None = None, fold: int | None = None
 ) -> tuple[LabelledExamples, LabelledExamples]:

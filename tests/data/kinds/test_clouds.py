@@ -1,4 +1,4 @@
-"""Clouds in memory are read as those of the training set, and settings are in units of their spacing."""
+"""Settings of clouds are in units of their spacing, and a model keeps how its files are read."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ import torch
 
 from edgecond.data.formats import read_points
 from edgecond.data.kinds import KINDS
-from edgecond.data.kinds.clouds import CloudReader
 from edgecond.data.points import labelled, to_cloud
-from edgecond.errors import DataError
 from edgecond.graph import Cloud
 from edgecond.runs import user_data
 from edgecond.runs.model import Model
@@ -46,30 +44,6 @@ def test_where_points_have_targets_global_pooling_becomes_v():
 
     assert "-V-" in settings["network"]
     assert "GAP" not in settings["network"]
-
-
-def test_arrays_must_have_the_columns_of_the_training_set():
-    rows = [np.random.default_rng(0).random((5, 4)), np.random.default_rng(1).random((6, 4))]
-    reader = CLOUDS.reader(rows)
-
-    (cloud,) = reader.unlabelled(rows[:1]).clouds
-
-    assert (reader.width, len(reader.about["columns"])) == (4, 1)
-    torch.testing.assert_close(cloud.signal[:, 0], torch.tensor(rows[0][:, 3], dtype=torch.float32))
-    with pytest.raises(DataError, match="row 0 of X must have 4 columns, as in training: it has 3"):
-        reader.unlabelled([rows[0][:, :3]])
-    with pytest.raises(DataError, match="clouds must have the same columns: row 0 of X has 4, and row 1 has 3"):
-        CLOUDS.reader([rows[0], rows[1][:, :3]])
-
-
-def test_arrays_take_the_columns_of_files_in_their_order(tmp_path):
-    """A model of the command line has names of columns; an array has none."""
-    reader = CloudReader(("intensity", "red"))
-    row = np.array([[0, 0, 0, 7, 9], [1, 1, 1, 8, 10]], float)
-
-    (cloud,) = reader.unlabelled([row]).clouds
-
-    assert cloud.signal.tolist() == [[7, 9], [8, 10]]
 
 
 def test_an_example_is_described_by_its_name_and_its_cloud():

@@ -11,11 +11,14 @@ from edgecond.runs.baselines import BASELINES
 from tests.runs.baselines.examples import SETTINGS, stars_and_paths
 
 
-def test_another_kind_of_data_is_refused():
+@pytest.mark.parametrize(
+    ("name", "kinds"), [("voxnet", "clouds"), ("shape", "clouds and meshes"), ("forest", "molecules")]
+)
+def test_another_kind_of_data_is_refused(name: str, kinds: str):
     examples = stars_and_paths()
 
-    with pytest.raises(DataError, match=r"the baseline voxnet is for clouds: these data are graphs\."):
-        BASELINES["voxnet"].measure(examples, examples, KINDS["graphs"], TASKS["classification"], 0, settings=SETTINGS)
+    with pytest.raises(DataError, match=rf"the baseline {name} is for {kinds}: these data are graphs\. Choose another"):
+        BASELINES[name].measure(examples, examples, KINDS["graphs"], TASKS["classification"], 0, settings=SETTINGS)
 
 
 def test_a_task_of_vertices_is_refused():

@@ -38,6 +38,8 @@ class Kind(ABC):
         unit: What a per-vertex task predicts for, and an explanation is about: an atom, a point, or a vertex.
         link: What connects two units.
         element_columns: Names of the columns that describe a unit or a link.
+        provides: What the methods of others can take from an example: its "graph" with discrete labels, its "SMILES",
+            the "positions" of its vertices, or "points" that are spread over its surface.
         baseline: Name of the baseline in `edgecond.runs.baselines` that takes the shortest time to fit.
         regions: Whether units have positions, such that explanations add up what is around each of them.
         base: The row of the paper whose settings are the start for user data of this kind.
@@ -56,6 +58,7 @@ class Kind(ABC):
     unit: ClassVar[str]
     link: ClassVar[str] = "edge"
     element_columns: ClassVar[tuple[str, ...]]
+    provides: ClassVar[frozenset[str]]
     baseline: ClassVar[str]
     regions: ClassVar[bool] = False
     base: ClassVar[str]

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from os import PathLike
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 from torch import Tensor
 
 from edgecond.data import datasets, folder, segmented
 from edgecond.data.examples import Examples, PointExamples
-from edgecond.data.formats import ENDINGS, Points, read_points
+from edgecond.data.formats import ENDINGS, read_points
 from edgecond.data.kinds.base import Batch, Kind, Learned, NONE, Parts, ReadOptions, Report, Rows, Total, UserData
+from edgecond.data.kinds.cloud_rows import CloudReader, is_cloud
 from edgecond.data.kinds.elements import PointElements
 from edgecond.data.kinds.inputs import Inputs, numbered
 from edgecond.data.kinds.leakage import cloud_key
@@ -26,7 +24,7 @@ from edgecond.data.kinds.pictures import Description, FilterLabels, LevelsPictur
 from edgecond.data.kinds.searching import choices, network_sizes, Range, Space
 from edgecond.data.kinds.splitting import FOLDS, Split
 from edgecond.data.kinds.wording import class_counts, data_name, number_range, skipped
-from edgecond.data.points import Columns, labelled, points_of, read_cloud, to_cloud
+from edgecond.data.points import read_cloud, to_cloud, unlabelled
 from edgecond.data.preparation import CloudPreparation, no_progress, Progress, SampleSettings
 from edgecond.data.scans import Scan
 from edgecond.errors import DataError
@@ -49,6 +47,7 @@ class Clouds(Kind):
     name: ClassVar[str] = "clouds"
     unit: ClassVar[str] = "point"
     element_columns: ClassVar[tuple[str, ...]] = ("x", "y", "z")
+    provides: ClassVar[frozenset[str]] = frozenset({"positions", "points"})
     baseline: ClassVar[str] = "shape"
     regions: ClassVar[bool] = True
     base: ClassVar[str] = "plus/modelnet10"
@@ -232,20 +231,10 @@ class Clouds(Kind):
     # Rows in memory
 
     def accepts(self, row: Any) -> bool:
-        return isinstance(row, Cloud | PathLike) or _is_table(row)
+        return is_cloud(row)
 
     def reader(self, rows: Rows) -> CloudReader:
-        columns, widths = Columns(), dict[int, int]()  # first row of each width
-        for number, row in enumerate(rows):
-            columns.add(points := _points(row, number))
-            if not isinstance(row, PathLike):
-                widths.setdefault(3 + len(points.names), number)
-        if len(widths) > 1:
-            (one, first), (other, second) = list(widths.items())[:2]
-            raise DataError(
-                f"clouds must have the same columns: row {first} of X has {one}, and row {second} has {other}."
-            )
-        return CloudReader(columns.names, next(iter(widths), None))
+        return CloudReader.of(rows)
 
     rows_dataset: ClassVar[str] = DATASET
 
@@ -294,44 +283,6 @@ class Clouds(Kind):
         return OffsetLabels(preparation.builder)
 
 
-@dataclass(frozen=True)
-class CloudReader:
-    """Reads clouds from arrays, `Cloud`s and files.
-
-    Attributes:
-        columns: Names of the columns of the signal; none for a signal of 1 everywhere.
-        width: Number of columns that arrays must have, x, y and z among them; none if the model was trained on files.
-        layout: How the columns of files are named and which axis points up; see `read_points`.
-    """
-
-    columns: tuple[str, ...]
-    width: int | None = None
-    layout: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def about(self) -> dict[str, Any]:
-        return {"columns": list(self.columns), "width": self.width}
-
-    def examples(self, rows: Rows, ys: NDArray[Any], names: Sequence[str]) -> Examples:
-        return labelled(self._clouds(rows), torch.from_numpy(ys), names)
-
-    def unlabelled(self, rows: Rows) -> Examples:
-        return unlabelled(self._clouds(rows))
-
-    def _clouds(self, rows: Rows) -> list[Cloud]:
-        clouds = []
-        for number, row in enumerate(rows):
-            points, width = _points(row, number, self.layout), self.width or 3 + len(self.columns)
-            if not isinstance(row, PathLike) and 3 + len(points.names) != width:
-                raise DataError(
-                    f"row {number} of X must have {width} columns, as in training: it has {3 + len(points.names)}."
-                )
-            if not isinstance(row, PathLike) and not self.width:
-                points = replace(points, names=self.columns)  # columns of arrays are those of the files, in their order
-            clouds.append(to_cloud(points, self.columns, _source(row, number)))
-        return clouds
-
-
 def layout_of(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return how the columns of files are named and which axis points up, from the options that a model keeps."""
     return {"columns": options.get("column_names"), "up": options.get("up", "z")}
@@ -365,11 +316,6 @@ def _check_options(options: Mapping[str, Any]) -> None:
         raise ValueError(f"the axis that points up must be x, y or z: got {options['up']!r}.")
 
 
-def unlabelled(clouds: Sequence[Cloud]) -> Examples:
-    """Return clouds as examples without targets: the single class has no meaning."""
-    return Examples("clouds", ("",), clouds, torch.zeros(len(clouds), dtype=torch.long), "")
-
-
 def _listed(given: Path, report: Report) -> list[Path]:
     """The files to read: one, or those in a directory."""
     try:
@@ -383,23 +329,3 @@ def _listed(given: Path, report: Report) -> list[Path]:
     if not files:
         report(f"{given} must hold clouds or meshes, files that end in {', '.join(ENDINGS)}: it holds none.")
     return files
-
-
-def _is_table(row: Any) -> bool:
-    if isinstance(row, Sequence) and not isinstance(row, bytes | str) and row:
-        return np.ndim(row[0]) == 1
-    return getattr(row, "ndim", None) == 2 and hasattr(row, "__array__")
-
-
-def _points(row: Any, number: int, layout: Mapping[str, Any] | None = None) -> Points:
-    if isinstance(row, PathLike):
-        return read_points(Path(row), **(layout or {}))
-    if isinstance(row, Cloud):
-        row = torch.cat([row.positions, row.signal], dim=1)
-    if isinstance(row, Tensor):
-        row = row.detach().cpu()
-    return points_of(row, _source(row, number))
-
-
-def _source(row: Any, number: int) -> object:
-    return row if isinstance(row, PathLike) else f"row {number} of X"

@@ -57,6 +57,7 @@ class GeneralGraphs(Kind):
     name: ClassVar[str] = "graphs"
     unit: ClassVar[str] = "vertex"
     element_columns: ClassVar[tuple[str, ...]] = ("name",)
+    provides: ClassVar[frozenset[str]] = frozenset({"graph"})
     baseline: ClassVar[str] = "wl"
     base: ClassVar[str] = "plus/nci1"
     options: ClassVar[frozenset[str]] = frozenset({"vertices"})

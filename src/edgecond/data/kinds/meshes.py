@@ -10,7 +10,8 @@ from edgecond.data import folder
 from edgecond.data.examples import Examples, PointExamples
 from edgecond.data.formats import MESHES, read_surface
 from edgecond.data.kinds.base import Learned, ReadOptions, Rows
-from edgecond.data.kinds.clouds import CloudReader, Clouds, layout_of
+from edgecond.data.kinds.cloud_rows import CloudReader
+from edgecond.data.kinds.clouds import Clouds, layout_of
 from edgecond.data.kinds.searching import Space
 from edgecond.data.points import to_mesh
 from edgecond.errors import DataError
@@ -22,6 +23,7 @@ class Meshes(Clouds):
 
     name: ClassVar[str] = "meshes"
     unit: ClassVar[str] = "vertex"
+    provides: ClassVar[frozenset[str]] = frozenset({"positions"})
     options: ClassVar[frozenset[str]] = frozenset({"meshes", "columns", "up"})
     suffixes: ClassVar[tuple[str, ...]] = (*MESHES, ".ply")
     writes_points: ClassVar[bool] = False

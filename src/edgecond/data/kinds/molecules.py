@@ -46,6 +46,7 @@ class Molecules(GeneralGraphs):
     name: ClassVar[str] = "molecules"
     unit: ClassVar[str] = "atom"
     link: ClassVar[str] = "bond"
+    provides: ClassVar[frozenset[str]] = frozenset({"graph", "SMILES"})
     baseline: ClassVar[str] = "forest"
     options: ClassVar[frozenset[str]] = frozenset(
         {"smiles", "target", "group", "numbers", "features", "descriptors", "time", "split_column", "weights"}

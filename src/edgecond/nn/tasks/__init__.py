@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from edgecond.errors import did_you_mean, RecipeError
-from edgecond.nn.tasks.base import Loss, Outputs, Task, Views
+from edgecond.nn.tasks.base import Loss, Task
 from edgecond.nn.tasks.classification import Classification
+from edgecond.nn.tasks.combinations import Outputs, Views
 from edgecond.nn.tasks.multilabel import Multilabel
 from edgecond.nn.tasks.regression import Regression
 from edgecond.nn.tasks.segmentation import Segmentation

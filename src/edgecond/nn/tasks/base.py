@@ -1,11 +1,11 @@
-"""The interface of a task: its loss, its outputs, its metrics, and how predictions are written and reported."""
+"""The interface of a task: its loss, its outputs, its metrics, and how predictions are written."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from typing import Any, ClassVar, NamedTuple, Self, TypeVar
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -13,17 +13,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from edgecond.errors import RecipeError
-from edgecond.nn.tasks.combinations import combined_name, SCORES, split_name
-from edgecond.nn.tasks.conformal import Scores
-from edgecond.nn.tasks.findings import Cards, Finding, Marks, Table
+from edgecond.nn.tasks.combinations import Outputs, Views
+from edgecond.nn.tasks.reporting import Reported
 from edgecond.nn.tasks.uncertainty import Judged
 from edgecond.notation import Architecture
-
-V = TypeVar("V")
-Outputs = Float[np.ndarray, "n t"]
-"""Probabilities or numbers: a row per example, or per vertex where a task is about vertices."""
-Views = Sequence[Outputs]
-"""The outputs of each view of the examples (test-time augmentation)."""
 
 
 class Loss(NamedTuple):
@@ -55,13 +48,11 @@ def weighted_sum(
 
 
 @dataclass(frozen=True)
-class Task(ABC):
+class Task(Reported):
     """What a network learns to predict. The fields of a task are what it takes from the training set.
 
     Attributes:
         name: Name in recipes and model files.
-        metrics: Name of each metric in records, and as people read it.
-        special_metrics: Metrics that are shown only for the data sets that name them.
         training_metric: The metric that is measured during training.
         per_vertex: Whether there is a prediction for each vertex instead of one for each graph.
         has_classes: Whether targets are classes or labels instead of numbers.
@@ -75,8 +66,6 @@ class Task(ABC):
     """
 
     name: ClassVar[str]
-    metrics: ClassVar[Mapping[str, str]]
-    special_metrics: ClassVar[frozenset[str]] = frozenset()
     training_metric: ClassVar[str]
     per_vertex: ClassVar[bool] = False
     has_classes: ClassVar[bool] = False
@@ -193,11 +182,6 @@ class Task(ABC):
     def decide(self, outputs: Outputs) -> NDArray[Any]:
         """Return predictions from outputs: the number of the class of each example, zeros and ones, or numbers."""
 
-    @classmethod
-    def written(cls, metrics: Mapping[str, float]) -> str:
-        """Return metrics as a line of text."""
-        return ", ".join(f"{name} {cls._number(value)}" for name, value in metrics.items())
-
     def confusion(self, y: NDArray[Any], views: Views) -> NDArray[np.int64] | None:
         """Return how many examples of each class (row) were predicted as each class (column), if there are classes."""
         return None
@@ -251,20 +235,6 @@ class Task(ABC):
             limits: The bound of each of `targets`.
         """
         raise NotImplementedError
-
-    def uncertainty(
-        self, names: Sequence[str], y: NDArray[Any], outputs: Outputs, spread: Outputs | None, scores: Scores
-    ) -> list[Finding]:
-        """Return what a report shows of probabilities, spreads, and intervals or sets beside the truth.
-
-        Args:
-            names: Name of each output.
-            y: The targets of the test set.
-            outputs: The outputs, tempered.
-            spread: Their standard deviation over the members of an ensemble.
-            scores: Scores of the calibration set; empty if there was none.
-        """
-        return []
 
     def judged(self, y: NDArray[Any], outputs: Outputs, spread: Outputs | None) -> Judged:
         """Return the tempered outputs for known targets, one after the other, beside the truth."""
@@ -330,58 +300,6 @@ class Task(ABC):
         """Return the name of each class by its number in the column `class` of points; none without that column."""
         return {}
 
-    # Reports
-
-    def headline(
-        self, metrics: Mapping[str, float], training: Mapping[str, float], views: int, extra: Sequence[str] = ()
-    ) -> Finding:
-        """Return the metrics that a report begins with.
-
-        Args:
-            metrics: Those that `evaluate` returns.
-            training: The metrics of the last epoch.
-            views: Number of views.
-            extra: Names of metrics that are shown for this data set alone.
-        """
-        shown = tuple((self.metrics[name], self._number(value)) for name, value in metrics.items())
-        return Finding("Metrics", "", (Cards(shown),))
-
-    def shown(self, metrics: Mapping[str, V], extra: Sequence[str] = ()) -> dict[str, V]:
-        """Return metrics, of combined views too, without the special ones that a data set does not name in `extra`."""
-        hidden = self.special_metrics - set(extra)
-        return {name: value for name, value in metrics.items() if split_name(name)[0] not in hidden}
-
-    def comparison(
-        self, metrics: Mapping[str, float], others: Mapping[str, Mapping[str, float]], extra: Sequence[str] = ()
-    ) -> Table:
-        """Return the metrics of a model beside those of others, as far as both have them.
-
-        Args:
-            metrics: Those of the model; mean scores where there are several views.
-            others: The metrics of others, by their titles.
-            extra: Names of metrics that are shown for this data set alone.
-        """
-        shown = [name for name in self.shown(self.metrics, extra) if all(name in each for each in others.values())]
-        rows = tuple(
-            (
-                self.metrics[name],
-                *(
-                    self._number(each.get(combined_name(name, SCORES), each[name]))
-                    for each in (metrics, *others.values())
-                ),
-            )
-            for name in shown
-        )
-        return Table(("", "This model", *others), rows)
-
-    @abstractmethod
-    def findings(self, names: Sequence[str], y: NDArray[Any], views: Views) -> list[Finding]:
-        """Return what a report shows of predictions beside the truth."""
-
-    @abstractmethod
-    def marks(self, names: Sequence[str], y: NDArray[Any], outputs: Outputs) -> Marks:
-        """Return the colours of examples, or of vertices, on a map, and which predictions are marked as wrong."""
-
     # Files
 
     @property
@@ -420,10 +338,6 @@ class Task(ABC):
     def _required(cls) -> tuple[str, ...]:
         """Names of the parameters that a model file must hold."""
         return ()
-
-    @staticmethod
-    def _number(value: float) -> str:
-        return f"{value:.4g}"
 
 
 def titles(word: str, names: Sequence[str]) -> list[str]:

@@ -12,8 +12,8 @@ from jaxtyping import Float, Int
 from numpy.typing import NDArray
 from torch import nn, Tensor
 
-from edgecond.nn.tasks.base import Loss, Outputs, Task, Views
-from edgecond.nn.tasks.combinations import combined_name, SCORES, VOTES
+from edgecond.nn.tasks.base import Loss, Task
+from edgecond.nn.tasks.combinations import combined_name, Outputs, SCORES, Views, VOTES
 from edgecond.nn.tasks.conformal import Scores
 from edgecond.nn.tasks.findings import Cards, ConfusionMatrix, Finding, Gallery, Marks, percent, SHOWN, Table
 from edgecond.nn.tasks.uncertainty import (

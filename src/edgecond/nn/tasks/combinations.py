@@ -1,9 +1,16 @@
-"""Names of metrics where an example has several views: of one view, of their mean scores, and of their votes."""
+"""Several views of an example: their outputs, and names of metrics of one view, of mean scores and of votes."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
+import numpy as np
+from jaxtyping import Float
+
+Outputs = Float[np.ndarray, "n t"]
+"""Probabilities or numbers: a row per example, or per vertex where a task is about vertices."""
+Views = Sequence[Outputs]
+"""The outputs of each view of the examples (test-time augmentation)."""
 SCORES, VOTES = "scores", "votes"
 COMBINATIONS = (SCORES, VOTES)
 """How the outputs of several views become one prediction; the first is what `predict` does."""

@@ -11,8 +11,9 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import nn, Tensor
 
-from edgecond.nn.tasks.base import Loss, Outputs, Task, titles, Views, weighted_sum
+from edgecond.nn.tasks.base import Loss, Task, titles, weighted_sum
 from edgecond.nn.tasks.columns import known_pairs, means
+from edgecond.nn.tasks.combinations import Outputs, Views
 from edgecond.nn.tasks.conformal import Scores
 from edgecond.nn.tasks.findings import Finding, Gallery, Marks, percent, SHOWN, Table
 from edgecond.nn.tasks.uncertainty import (

@@ -11,8 +11,9 @@ from jaxtyping import Bool
 from numpy.typing import NDArray
 from torch import Tensor
 
-from edgecond.nn.tasks.base import Outputs, Task, Views
+from edgecond.nn.tasks.base import Task
 from edgecond.nn.tasks.classification import Classes, Classification, confusion
+from edgecond.nn.tasks.combinations import Outputs, Views
 from edgecond.nn.tasks.findings import Finding
 
 

@@ -25,7 +25,7 @@ class Bag(Baseline):
 
     name: ClassVar[str] = "bag"
     title: ClassVar[str] = "bag of vertex labels, SVM"
-    kinds: ClassVar[frozenset[str]] = frozenset({"graphs", "molecules"})
+    needs: ClassVar[str] = "graph"
 
     @property
     def settings(self) -> dict[str, Any]:

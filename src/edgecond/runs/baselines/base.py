@@ -7,7 +7,7 @@ from collections.abc import Callable
 from importlib.metadata import version
 from typing import Any, ClassVar
 
-from edgecond.data.kinds import Kind, LabelledExamples
+from edgecond.data.kinds import Kind, KINDS, LabelledExamples
 from edgecond.data.preparation import no_progress, Progress, SampleSettings
 from edgecond.errors import DataError
 from edgecond.nn.tasks import Outputs, Task
@@ -22,13 +22,13 @@ class Baseline(ABC):
     Attributes:
         name: Name on the command line, and of the folder of its records.
         title: What it is, in a few words.
-        kinds: Names of the kinds of data that it takes.
+        needs: What it takes from an example: one of `Kind.provides`.
         packages: Packages that a result depends on, beside those of every record.
     """
 
     name: ClassVar[str]
     title: ClassVar[str]
-    kinds: ClassVar[frozenset[str]]
+    needs: ClassVar[str]
     packages: ClassVar[tuple[str, ...]] = ("scikit-learn",)
 
     @property
@@ -56,6 +56,10 @@ class Baseline(ABC):
             progress: Called with the number of steps that are done, and of all.
         """
 
+    def takes(self, kind: Kind) -> bool:
+        """Return whether it is for a kind of data."""
+        return self.needs in kind.provides
+
     def measure(
         self,
         examples: LabelledExamples,
@@ -78,10 +82,10 @@ class Baseline(ABC):
             settings: The settings of a recipe; see `fit`.
             progress: Called with the number of steps that are done, and of all.
         """
-        if kind.name not in self.kinds:
+        if not self.takes(kind):
+            taken = " and ".join(sorted(other.name for other in KINDS.values() if self.takes(other)))
             raise DataError(
-                f"the baseline {self.name} is for {' and '.join(sorted(self.kinds))}: these data are {kind.name}. "
-                "Choose another baseline."
+                f"the baseline {self.name} is for {taken}: these data are {kind.name}. Choose another baseline."
             )
         if task.per_vertex:
             raise DataError(

@@ -24,7 +24,7 @@ CELL = 0.2  # metres: 32 of them hold all but the largest vehicles and buildings
 class CloudNetwork(NetworkBaseline):
     """A network on clouds, with the augmentation of the row and one view of a test cloud."""
 
-    kinds: ClassVar[frozenset[str]] = frozenset({"clouds"})
+    needs: ClassVar[str] = "points"
     batch_size: ClassVar[int] = 32
     learning_rate: ClassVar[float] = 1e-3
 

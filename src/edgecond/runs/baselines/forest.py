@@ -66,7 +66,7 @@ class FingerprintForest(Forest):
 
     name: ClassVar[str] = "forest"
     title: ClassVar[str] = "random forest on Morgan fingerprints and descriptors"
-    kinds: ClassVar[frozenset[str]] = frozenset({"molecules"})
+    needs: ClassVar[str] = "SMILES"
     packages: ClassVar[tuple[str, ...]] = ("scikit-learn", "rdkit")
 
     @property
@@ -94,7 +94,7 @@ class ShapeForest(Forest):
 
     name: ClassVar[str] = "shape"
     title: ClassVar[str] = "random forest on shape features"
-    kinds: ClassVar[frozenset[str]] = frozenset({"clouds", "meshes"})
+    needs: ClassVar[str] = "positions"
 
     @property
     def settings(self) -> dict[str, Any]:

@@ -20,7 +20,7 @@ LAYERS, WIDTH, DROPOUT = 5, 64, 0.5
 class MessagePassing(NetworkBaseline):
     """Five convolutions of 64 channels with batch normalisation, a sum over the vertices, and two linear layers."""
 
-    kinds: ClassVar[frozenset[str]] = frozenset({"graphs", "molecules"})
+    needs: ClassVar[str] = "graph"
     packages: ClassVar[tuple[str, ...]] = ("torch_geometric",)
     epochs: int = 100
     batch_size: ClassVar[int] = 32

@@ -32,7 +32,7 @@ class WeisfeilerLehman(Baseline):
 
     name: ClassVar[str] = "wl"
     title: ClassVar[str] = "Weisfeiler-Lehman subtree kernel, SVM"
-    kinds: ClassVar[frozenset[str]] = frozenset({"graphs", "molecules"})
+    needs: ClassVar[str] = "graph"
     edges: ClassVar[bool] = False
 
     @property

@@ -100,7 +100,7 @@ def test_data_that_cannot_be_trained_on_are_an_error(words: list[str], facts: li
             [
                 "shapes",
                 "one of cartesian+spherical, cartesian, spherical, irz-all, irz-cylindrical, irz-spherical, distance, "
-                "none, one-hot: got 'given'.",
+                "none, released, one-hot: got 'given'.",
             ],
         ),
         ("network=C(4)-MP-GAP-FC(2)", ["shapes", "resolution and a radius: got MP.", "MP(0.25,0.5)"]),

@@ -25,6 +25,7 @@ TABLE = {
     "irz-spherical": lambda x, y, z, xy, d: (d, acos(z / d)),
     "distance": lambda x, y, z, xy, d: (d,),
     "none": lambda x, y, z, xy, d: (0,),
+    "released": lambda x, y, z, xy, d: (x, y, z, d, acos(z / (d + 1e-6)), atan2(y, x)),
 }
 
 
@@ -55,10 +56,20 @@ def test_labels_are_those_of_the_appendix(labelling: str):
     assert labels.index is None
 
 
-@every
+@pytest.mark.parametrize("labelling", [name for name in LABELLINGS if name != "released"])
 def test_the_label_of_a_self_loop_is_zero(labelling: str):
     """Self-edges are always present (Section 3.3); a zero offset has no direction, so its angles are set to 0."""
     assert label_offsets(labelling, torch.zeros(1, 3)).values.eq(0).all()
+
+
+def test_the_inclination_of_a_self_loop_is_a_right_angle_in_the_released_code():
+    """The authors divide by ||δ|| + 1e-6, so by hand arccos(0 / 1e-6) = π/2; elsewhere the labels are the paper's."""
+    released, paper = (label_offsets(name, random_offsets()).values for name in ("released", "cartesian+spherical"))
+
+    loop = label_offsets("released", torch.zeros(1, 3)).values
+
+    assert loop.tolist() == [[0, 0, 0, 0, pytest.approx(pi / 2), 0]]
+    torch.testing.assert_close(released, paper, rtol=0, atol=1e-4)
 
 
 def test_labels_do_not_depend_on_the_number_of_threads():
@@ -147,7 +158,7 @@ def test_one_hot_labels_need_the_offsets_of_the_grid():
 def test_an_unknown_labelling_is_an_error_that_lists_the_known_ones():
     with refused(
         "a labelling must be one of cartesian+spherical, cartesian, spherical, irz-all, irz-cylindrical, "
-        "irz-spherical, distance, none, one-hot: got 'polar'."
+        "irz-spherical, distance, none, released, one-hot: got 'polar'."
     ):
         label_offsets("polar", random_offsets())
 

@@ -30,6 +30,7 @@ _ELEMENTS: dict[str, Callable[[Array, Array, Array, Array], Array]] = {
     "||δxy||": lambda x, y, z, xy: xy,
     "||δ||": lambda x, y, z, xy: _length(xy, z),
     "arccos δz/||δ||": lambda x, y, z, xy: _angle(xy, z),
+    "arccos δz/(||δ||+1e-6)": lambda x, y, z, xy: np.arccos(z / (_length(xy, z) + np.float32(1e-6))),
     "arctan δy/δx": lambda x, y, z, xy: _angle(y, x),
     "0": lambda x, y, z, xy: np.zeros_like(x),
 }
@@ -43,8 +44,12 @@ LABELLINGS: dict[str, tuple[str, ...]] = {
     "irz-spherical": ("||δ||", "arccos δz/||δ||"),
     "distance": ("||δ||",),
     "none": ("0",),
+    "released": ("δx", "δy", "δz", "||δ||", "arccos δz/(||δ||+1e-6)", "arctan δy/δx"),
 }
-"""Elements of each labelling in the order of the table of Appendix D; irz is invariant to rotation about z."""
+"""Elements of each labelling in the order of the table of Appendix D; irz is invariant to rotation about z.
+
+"released" is that of the authors' released code, where the inclination of a self-loop is π/2 and not 0.
+"""
 
 
 _DEGREES: dict[str, Callable[[Tensor], Tensor]] = {

@@ -65,9 +65,8 @@ def tables(folder: Path) -> str:
         cells = [f"**{cell}**" if method == best else cell for method, cell in zip(columns, cells, strict=True)]
         verdicts = [verdict(case, records[name][OURS], records[name][peer]) for peer in PEERS]
         counts = sorted({len(records[name][method]) for method in means})
-        lines.append(
-            table_row([*_titles(case), METRICS[case.metric][0], *cells, *verdicts, "–".join(map(str, counts))])
-        )
+        splits = " to ".join(map(str, counts[:1] + counts[1:][-1:]))  # the fewest and the most
+        lines.append(table_row([*_titles(case), METRICS[case.metric][0], *cells, *verdicts, splits]))
     lines += ["", table_row(["processor seconds", "split", *titles]), "|---|---|" + "---:|" * len(columns)]
     for name, case in CASES.items():
         times = [[record["processor_seconds"] for record in records[name][method].values()] for method in columns]

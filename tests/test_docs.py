@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import edgecond
-from docs.hooks import results
+from docs.hooks import mathml, options, results
 from edgecond.paper.tables import entries, tables
 from tests.documents import blocks, PAGES, parse, Reader, ROOT, RUN
 
@@ -178,6 +178,23 @@ def test_every_name_of_the_reference_exists_and_every_public_name_is_in_it():
 
 
 @pytest.mark.slow
+def test_a_line_breaks_between_options_and_not_in_them():
+    """Only whole words that begin with a hyphen are kept together, and blocks of code stay as they are."""
+    page = "<code>--set a-b=1</code> <pre><code>--set</code></pre>"
+
+    expected = '<code><span class="option">--set</span> a-b=1</code> <pre><code>--set</code></pre>'
+    assert options.on_page_content(page) == expected
+
+
+def test_bars_enclose_what_is_between_them_in_formulas():
+    """MathML's operator dictionary: a bar has no space inside only if its form, prefix or postfix, is given."""
+    enclosed = mathml.spaced("<mo>&#x02016;</mo><mi>x</mi><mo>&#x02016;</mo><mi>ln</mi><mi>n</mi>")
+
+    opening, closing = (f'<mo form="{form}" stretchy="false">&#x02016;</mo>' for form in ("prefix", "postfix"))
+    assert enclosed == f'{opening}<mi>x</mi>{closing}<mi>ln</mi><mspace width="0.17em"></mspace><mi>n</mi>'
+    assert mathml.spaced("<mo>&#x0007C;</mo>") == "<mo>&#x0007C;</mo>"  # alone it encloses nothing
+
+
 def test_the_site_is_built_without_a_warning_and_asks_nothing_of_other_servers(tmp_path: Path):
     pytest.importorskip("mkdocstrings")
     build = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path)]

@@ -111,9 +111,10 @@ class NotationError(EdgecondError, ValueError):
 class Architecture(tuple[Layer, ...]):
     """The layers of a network, in order; parsing and printing are inverse to each other.
 
-    >>> network = Architecture("C(16)-C(32)-MP(2.5/32,7.5/32)-GMP-FC(10)")
-    >>> network[2], Architecture(str(network)) == network
-    (MP(2.5/32,7.5/32), True)
+    Examples:
+        >>> network = Architecture("C(16)-C(32)-MP(2.5/32,7.5/32)-GMP-FC(10)")
+        >>> network[2], Architecture(str(network)) == network
+        (MP(2.5/32,7.5/32), True)
     """
 
     __slots__ = ()

@@ -46,7 +46,7 @@ def test_no_cell_is_bold_where_methods_have_other_splits(tmp_path: Path):
 
     cells = row(tmp_path, "ESOL", "random", "RMSE")
     assert not any("**" in cell for cell in cells)
-    assert cells[-1] == "2–3"
+    assert cells[-1] == "2 to 3"
 
 
 def test_wins_and_losses_follow_from_the_differences_split_by_split(tmp_path: Path):

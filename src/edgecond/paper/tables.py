@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from math import sqrt
 from pathlib import Path
 from statistics import mean, stdev
@@ -81,8 +82,16 @@ class Entry:
         return stdev(self.folds) if len(self.folds) > 1 else None
 
     def written(self, number: float) -> str:
-        """Return a number in per cent, with as many decimals as the paper's numbers of this row have."""
-        return f"{100 * number:.{self.recipe.decimals}f}"
+        """Return a number in per cent, with as many decimals as the paper's numbers of this data set have."""
+        return f"{100 * number:.{_decimals(self.recipe.name.partition('/')[0])}f}"
+
+
+@cache
+def _decimals(dataset: str) -> int:
+    """Return the number of decimals in per cent that the paper prints: as many as the number with the most has."""
+    rows = [row for name, row in recipes().items() if name.startswith(f"{dataset}/")]
+    numbers = [number for row in rows for claim in row.paper for number in claim.metrics.values()]
+    return 1 if all(round(number, 3) == number for number in numbers) else 2
 
 
 @dataclass(frozen=True)

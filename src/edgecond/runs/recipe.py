@@ -166,12 +166,6 @@ class Recipe(_Part):
     tries: int = Field(default=10, ge=1, le=1000)
     minutes: float = Field(default=1.0, gt=0)
 
-    @property
-    def decimals(self) -> int:
-        """Number of decimals that the paper's numbers of this row have in per cent."""
-        numbers = [number for claim in self.paper for number in claim.metrics.values()]
-        return 1 if all(round(number, 3) == number for number in numbers) else 2
-
     def weights_of(self, classes: Sequence[str]) -> list[float]:
         """Return the weight of each class, or nothing if none is given."""
         given = self.class_weights

@@ -3,9 +3,10 @@
     python -m benchmarks.zoo                     # all that are missing
     python -m benchmarks.zoo esol nci1           # these, again if need be
 
-zoo.toml lists them. Each has a record, results/models/NAME/fold0-seed0.json, and a directory of
-src/edgecond/runs/pretrained with the model file and its card. A run that was stopped is resumed. Networks are smaller
-and schedules shorter than those of the rows where that keeps a file below 2 MB and a training short; the cards say so.
+zoo.toml lists them. Each has a record, results/models/NAME/fold0-seed0.json or that of the row that it is, and a
+directory of src/edgecond/runs/pretrained with the model file and its card. A run that was stopped is resumed. Networks
+are smaller and schedules shorter than those of the rows where that keeps a file below 2 MB and a training short; the
+cards say so.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from edgecond.runs.recipe import find, with_epochs, with_settings
 from edgecond.runs.source import FILE as SOURCE
 from edgecond.runs.source import Source
 
-RECORDS = ROOT / "results" / "models"
+RECORDS = ROOT / "results"
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,15 @@ class Starter:
     epochs: int | None = None
     settings: dict[str, Any] = field(default_factory=dict)
 
+    @property
+    def folder(self) -> str:
+        """Folder of its run and its record: none of its own if it is trained as the row is."""
+        return "models" if self.table or self.epochs or self.settings else ""
+
+    def run(self, name: str) -> str:
+        """Return the name of its run in that folder."""
+        return name if self.folder else self.row
+
 
 STARTERS = {
     name: Starter(**fields) for name, fields in tomllib.loads(Path(__file__).with_suffix(".toml").read_text()).items()
@@ -61,7 +71,7 @@ STARTERS = {
 
 def train(name: str, starter: Starter, runs: Path, records: Path) -> tuple[Path, Source | None]:
     """Train and test a model, write its record, and return the directory of its run, and the source of a table."""
-    options: dict[str, Any] = {"runs": runs, "results": records}
+    options: dict[str, Any] = {"runs": runs / starter.folder, "results": records / starter.folder}
     source = None
     if starter.row:
         recipe = with_settings(with_epochs(find(starter.row), starter.epochs), starter.settings)
@@ -72,15 +82,15 @@ def train(name: str, starter: Starter, runs: Path, records: Path) -> tuple[Path,
         recipe = dataset.recipe
         options |= {"parts": (dataset.train, dataset.test), "calibration": dataset.calibration, "compared": True}
         options["split"] = dataset.split_digest
-    reproduce(recipe.model_copy(update={"name": name}), 0, 0, **options)
-    return runs / name / "fold0-seed0", source
+    reproduce(recipe.model_copy(update={"name": starter.run(name)}), 0, 0, **options)
+    return runs / starter.folder / starter.run(name) / "fold0-seed0", source
 
 
 def pack(name: str, starter: Starter, run: Path, source: Source | None, folder: Path) -> pretrained.Entry:
     """Write the directory of a pretrained model, and return its line of the index."""
     target = folder / name
     label = f"{pretrained.PREFIX}{name}"
-    record = f"results/models/{name}/fold0-seed0.json"
+    record = Path("results", starter.folder, starter.run(name), "fold0-seed0.json").as_posix()
     said = {name: " ".join(text.split()) for name, text in starter.card.items()}  # the lines of a file are shorter
     facts = Facts(**said, name=label, spdx="MIT", record=record)
     trained = Model.load(run)
@@ -101,7 +111,7 @@ def pack(name: str, starter: Starter, run: Path, source: Source | None, folder: 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME", help="those that are missing by default")
-    parser.add_argument("--runs", type=Path, default=Path("runs/models"), help="directory of checkpoints")
+    parser.add_argument("--runs", type=Path, default=Path("runs"), help="directory of checkpoints")
     options = parser.parse_args()
     index = pretrained.FOLDER / pretrained.INDEX
     content = json.loads(index.read_text("utf-8"))

@@ -21,7 +21,7 @@ def test_a_model_is_trained_recorded_and_packed(tmp_path: Path):
     run, source = zoo.train("shapes", starter, tmp_path / "runs", tmp_path / "results")
     entry = zoo.pack("shapes", starter, run, source, tmp_path / "models")
 
-    record = json.loads((tmp_path / "results/shapes/fold0-seed0.json").read_text())
+    record = json.loads((tmp_path / "results/models/shapes/fold0-seed0.json").read_text())
     model = Model.load(tmp_path / "models" / "shapes")
     assert model.about["tested"]["metrics"]["accuracy"] == record["metrics"]["accuracy"]
     assert (
@@ -30,6 +30,14 @@ def test_a_model_is_trained_recorded_and_packed(tmp_path: Path):
     assert entry.files == {path.name: sha256(path) for path in (tmp_path / "models" / "shapes").iterdir()}
     assert "Drawn at random." in model.card()
     assert "edgecond predict model/shapes FILES" in model.card()
+
+
+def test_a_model_that_is_trained_as_its_row_has_the_run_and_the_record_of_the_row():
+    """One training serves both: two of the same settings would be two records of one number."""
+    row, shorter = zoo.STARTERS["modelnet10"], zoo.STARTERS["sydney"]
+
+    assert (row.folder, row.run("modelnet10")) == ("", "plus/modelnet10")
+    assert (shorter.folder, shorter.run("sydney")) == ("models", "sydney")
 
 
 def test_every_model_states_data_use_limits_and_licence():

@@ -19,7 +19,7 @@ NAMES = list(pretrained.index())
 def test_a_model_has_the_metrics_of_its_record_and_its_card(name: str):
     short = name.removeprefix(pretrained.PREFIX)
     model = Model.load(name)
-    record = json.loads((ROOT / f"results/models/{short}/fold0-seed0.json").read_text())
+    record = json.loads((ROOT / model.about["card"]["record"]).read_text())
 
     tested, entry = model.about["tested"], pretrained.index()[name]
     assert tested["metrics"] == {k: v for k, v in record["metrics"].items() if not k.startswith("train_")}

@@ -13,6 +13,7 @@ from edgecond.paper.tables import entries, Entry, experiments, gains, METRICS, p
 from edgecond.report import plots
 
 RECORDS = Path(__file__).parents[2] / "results"
+RECORDED = ("folds", "seeds", "epochs")
 MARK = "<!-- the tables, from the records -->"
 FIGURES = {
     "filters": (
@@ -75,8 +76,8 @@ def table(number: int) -> str:
 def lines(named: str, rerun: str, found: Sequence[Entry]) -> str:
     """Return a table of numbers of the paper and their reruns, with a column for each baseline that has records."""
     baselines = columns(found, RECORDS)
-    headers = [named, "row", "metric", "paper", rerun, *(f"`{name}`" for name in baselines), "records"]
-    rules = ["---"] * 3 + ["---:"] * (2 + len(baselines)) + ["---"]
+    headers = [named, "row", "metric", "paper", rerun, *(f"`{name}`" for name in baselines), *RECORDED]
+    rules = ["---"] * 3 + ["---:"] * (2 + len(baselines) + len(RECORDED))
     rows = [line(entry, [column[number] for column in baselines.values()]) for number, entry in enumerate(found)]
     return "\n".join([f"| {' | '.join(headers)} |", f"|{'|'.join(rules)}|", *rows])
 
@@ -99,18 +100,16 @@ def line(entry: Entry, baselines: Sequence[str] = ()) -> str:
         rerun += f" ± {entry.written(entry.spread)}"
     metric = METRICS[entry.metric.removesuffix("_votes").removesuffix("_scores")]
     row = entry.row.replace("|", "‖")  # lengths of offsets, which would end a cell
-    cells = [row, f"`{entry.recipe.name}`", metric, entry.written(entry.paper), rerun, *baselines, records(entry)]
+    cells = [row, f"`{entry.recipe.name}`", metric, entry.written(entry.paper), rerun, *baselines, *records(entry)]
     return f"| {' | '.join(cells)} |"
 
 
-def records(entry: Entry) -> str:
-    """Return the number of folds and seeds of a rerun, and its epochs."""
+def records(entry: Entry) -> list[str]:
+    """Return how many folds and seeds of a rerun have records, and their epochs."""
     if entry.epochs is None:
-        return ""
+        return [""] * len(RECORDED)
     epochs = "–".join(map(str, dict.fromkeys(entry.epochs)))
-    counts = [(len(entry.folds), entry.recipe.folds, "fold"), (entry.seeds, None, "seed")]
-    parts = [f"{n}{f' of {of}' if of else ''} {noun}{'s' if (of or n) > 1 else ''}" for n, of, noun in counts]
-    return ", ".join([*parts, f"{epochs} epochs"])
+    return [f"{len(entry.folds)}/{entry.recipe.folds}", str(entry.seeds), epochs]
 
 
 def fair() -> str:

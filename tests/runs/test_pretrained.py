@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from edgecond.errors import CheckpointError
 from edgecond.runs import pretrained
 from edgecond.runs.model import Model
+from edgecond.runs.prediction import predictions
 
 ROOT = Path(__file__).parents[2]
 NAMES = list(pretrained.index())
@@ -43,6 +45,18 @@ def test_a_path_comes_before_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
     assert pretrained.locate(Path(NAMES[0])) == Path(NAMES[0])
     assert pretrained.locate(Path("model")) == Path("model")
+
+
+def test_a_shape_of_any_unit_needs_nothing_but_positions(tmp_path: Path):
+    """The shapes of ModelNet are scaled to one size, and their signal is 1: arrays, files and other columns agree."""
+    model, points = Model.load("model/modelnet10"), np.random.default_rng(0).random((300, 3))
+    np.save(tmp_path / "centimetres.npy", 100 * points)
+    np.save(tmp_path / "coloured.npy", np.column_stack([points, points]))
+
+    files = [row["probability"] for row in predictions(model, sorted(tmp_path.iterdir()), views=1, report=pytest.fail)]
+    arrays = model.predict([points, 100 * points, np.column_stack([points, points])], views=1).max(1)
+
+    np.testing.assert_allclose([*files, *arrays], files[0], rtol=1e-3)
 
 
 def test_an_unknown_name_is_an_error_that_suggests_one():

@@ -80,6 +80,11 @@ def adapt(name: str, cloud: Cloud, options: Mapping[str, Any]) -> Cloud:
     return cloud if change is None else change(cloud, options)
 
 
+def signal_is_one(name: str) -> bool:
+    """Return whether the clouds of a dataset have the signal 1: of other clouds, x, y and z are enough."""
+    return getattr(_module(name), "SIGNAL_IS_ONE", False)
+
+
 def extra_metrics(name: str) -> tuple[str, ...]:
     """Return the names of metrics that are shown for a dataset alone."""
     return getattr(_module(name), "METRICS", ()) if name in _REGISTER else ()

@@ -23,6 +23,7 @@ from edgecond.files import data_directory, data_file, digest, locate, Progress, 
 from edgecond.graph import Cloud
 
 FOLDS = 1
+SIGNAL_IS_ONE = True
 # fmt: off
 CLASSES10 = (
     "bathtub", "bed", "chair", "desk", "dresser", "monitor", "night_stand", "sofa", "table", "toilet",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
@@ -21,6 +21,10 @@ from edgecond.errors import DataError
 from edgecond.graph import Cloud
 
 
+def _unchanged(cloud: Cloud) -> Cloud:
+    return cloud
+
+
 @dataclass(frozen=True)
 class CloudReader:
     """Reads clouds from arrays, `Cloud`s and files.
@@ -29,11 +33,15 @@ class CloudReader:
         columns: Names of the columns of the signal; none for a signal of 1 everywhere.
         width: Number of columns that arrays must have, x, y and z among them; none if the model was trained on files.
         layout: How the columns of files are named and which axis points up; see `read_points`.
+        adapt: Changes a cloud to what those of the training set are, such as their size.
+        others: Whether arrays may have other columns, which are left out.
     """
 
     columns: tuple[str, ...]
     width: int | None = None
     layout: Mapping[str, Any] = field(default_factory=dict)
+    adapt: Callable[[Cloud], Cloud] = _unchanged
+    others: bool = False
 
     @staticmethod
     def of(rows: Rows) -> CloudReader:
@@ -64,13 +72,13 @@ class CloudReader:
         clouds = []
         for number, row in enumerate(rows):
             points, width = _points(row, number, self.layout), self.width or 3 + len(self.columns)
-            if not isinstance(row, PathLike) and 3 + len(points.names) != width:
+            if not isinstance(row, PathLike) and 3 + len(points.names) != width and not self.others:
                 raise DataError(
                     f"row {number} of X must have {width} columns, as in training: it has {3 + len(points.names)}."
                 )
-            if not isinstance(row, PathLike) and not self.width:
+            if not isinstance(row, PathLike) and not self.width and self.columns:
                 points = replace(points, names=self.columns)  # columns of arrays are those of the files, in their order
-            clouds.append(to_cloud(points, self.columns, _source(row, number)))
+            clouds.append(self.adapt(to_cloud(points, self.columns, _source(row, number))))
         return clouds
 
 

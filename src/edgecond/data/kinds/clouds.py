@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -217,7 +219,11 @@ class Clouds(Kind):
         options = learned.settings.options
         if learned.dataset == DATASET:
             return to_cloud(read_points(path, **sampling, **layout_of(options)), options.get("columns", ()), path)
-        return datasets.adapt(learned.dataset, read_cloud(path, learned.d0, **sampling), options)
+        if datasets.signal_is_one(learned.dataset):
+            cloud = to_cloud(read_points(path, **sampling), (), path)
+        else:
+            cloud = read_cloud(path, learned.d0, **sampling)
+        return datasets.adapt(learned.dataset, cloud, options)
 
     def scan(self, path: Path, learned: Learned) -> Scan:
         options = learned.settings.options
@@ -244,9 +250,13 @@ class Clouds(Kind):
     def restore_reader(self, learned: Learned, about: Mapping[str, Any] | None) -> CloudReader:
         if about is not None:
             return CloudReader(tuple(about["columns"]), about["width"])
-        unnamed = [f"column {4 + k}" for k in range(learned.d0)]
         options = learned.settings.options
-        return CloudReader(tuple(options.get("columns", unnamed)), layout=layout_of(options))
+        unnamed = [f"column {4 + k}" for k in range(learned.d0)]
+        reader = CloudReader(tuple(options.get("columns", unnamed)), layout=layout_of(options))
+        if learned.dataset == DATASET:
+            return reader
+        reader = replace(reader, adapt=partial(datasets.adapt, learned.dataset, options=options))
+        return replace(reader, columns=(), others=True) if datasets.signal_is_one(learned.dataset) else reader
 
     # Descriptions
 

@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-CODE = re.compile(r"(?<!<pre>)<code>([^<]*)</code>")
+CODE = re.compile(r"(?<!<pre>)<code>[^<]*</code>")
 OPTION = re.compile(r"(?<![\w-])--?[a-z][\w-]*")
 
 

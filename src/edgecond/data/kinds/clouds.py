@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
@@ -252,11 +251,12 @@ class Clouds(Kind):
             return CloudReader(tuple(about["columns"]), about["width"])
         options = learned.settings.options
         unnamed = [f"column {4 + k}" for k in range(learned.d0)]
-        reader = CloudReader(tuple(options.get("columns", unnamed)), layout=layout_of(options))
         if learned.dataset == DATASET:
-            return reader
-        reader = replace(reader, adapt=partial(datasets.adapt, learned.dataset, options=options))
-        return replace(reader, columns=(), others=True) if datasets.signal_is_one(learned.dataset) else reader
+            return CloudReader(tuple(options.get("columns", unnamed)), layout=layout_of(options))
+        adapt = partial(datasets.adapt, learned.dataset, options=options)
+        if datasets.signal_is_one(learned.dataset):
+            return CloudReader((), adapt=adapt, others=True)
+        return CloudReader(tuple(unnamed), adapt=adapt)
 
     # Descriptions
 

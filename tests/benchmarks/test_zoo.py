@@ -34,7 +34,7 @@ def test_a_model_is_trained_recorded_and_packed(tmp_path: Path):
 
 def test_a_model_that_is_trained_as_its_row_has_the_run_and_the_record_of_the_row():
     """One training serves both: two of the same settings would be two records of one number."""
-    row, shorter = zoo.STARTERS["modelnet10"], zoo.STARTERS["sydney"]
+    row, shorter = zoo.Starter("ModelNet10", {}, row="plus/modelnet10"), zoo.STARTERS["sydney"]
 
     assert (row.folder, row.run("modelnet10")) == ("", "plus/modelnet10")
     assert (shorter.folder, shorter.run("sydney")) == ("models", "sydney")

@@ -18,6 +18,7 @@ from edgecond.data.datasets import synthetic
 from edgecond.errors import DataError, RecipeError
 from edgecond.runs import user_data
 from edgecond.runs.model import Model
+from edgecond.runs.recipe import find
 from tests.data.datasets import tiny
 from tests.sentences import refused
 
@@ -47,6 +48,14 @@ def table(tmp_path: Path, header: str, rows: list[str]) -> Path:
     path = tmp_path / "molecules.csv"
     path.write_text("\n".join([header, *rows]) + "\n")
     return path
+
+
+def test_clouds_of_users_are_rotated_in_training_and_seen_from_twelve_orientations(clouds: Path):
+    """Section 4.2: 12 orientations vote. Only the shapes of ModelNet10 are aligned, so that its row has one view."""
+    recipe, row = user_data.read(clouds, folds=3).recipe, find("plus/modelnet10")
+
+    assert (recipe.augment.rotate, recipe.orientations, recipe.shape) == (True, 12, False)
+    assert (row.augment.rotate, row.orientations) == (False, 1)
 
 
 def test_a_folder_of_clouds_has_a_network_in_units_of_their_spacing(clouds: Path):

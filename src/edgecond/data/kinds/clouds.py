@@ -37,6 +37,8 @@ STEPS, BATCH_SIZE = 4000, 32
 """Training takes about so many steps of so many clouds, where that is 50 to 150 epochs."""
 POINTS = 2**15
 """Number of points in a batch where points have targets; a batch has at least one cloud."""
+ORIENTATIONS = 12
+"""Views of a cloud of user data whose scores are averaged, as many as the paper has for ModelNet (Section 4.2)."""
 MOST_CLOUDS = 256
 """Number of clouds in memory while predicting, at most."""
 DATASET = "folder"
@@ -124,7 +126,9 @@ class Clouds(Kind):
             "input.radius": base["input.radius"] * unit,
             "train.epochs": epochs,
             "train.batch_size": batch_size,
-            "shape": base["shape"] and not per_vertex,
+            "shape": False,
+            "augment.rotate": True,  # the shapes of ModelNet are aligned; those of users may not be
+            "orientations": ORIENTATIONS,
         }
 
     def settings_note(self, settings: Mapping[str, Any]) -> str | None:

@@ -41,6 +41,7 @@ def test_the_blocks_of_a_page_run_and_print_what_is_shown(page: Path, tmp_path: 
         if any(text in block.text.lower() for block in blocks(page) if not block.not_run):
             pytest.importorskip(library)
     monkeypatch.setenv("EDGECOND_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("RAY_ADDRESS", "local")  # a cluster of another test may end while Ray attaches to it
     (tmp_path / "page").mkdir()
     monkeypatch.chdir(tmp_path / "page")
 

@@ -51,7 +51,7 @@ def table(tmp_path: Path, header: str, rows: list[str]) -> Path:
 
 
 def test_clouds_of_users_are_rotated_in_training_and_seen_from_twelve_orientations(clouds: Path):
-    """Section 4.2: 12 orientations vote. Only the shapes of ModelNet10 are aligned, so that its row has one view."""
+    """Section 4.2: 12 orientations vote. The row plus/modelnet10, from which they start, is not rotated."""
     recipe, row = user_data.read(clouds, folds=3).recipe, find("plus/modelnet10")
 
     assert (recipe.augment.rotate, recipe.orientations, recipe.shape) == (True, 12, False)

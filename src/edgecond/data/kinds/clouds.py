@@ -127,7 +127,7 @@ class Clouds(Kind):
             "train.epochs": epochs,
             "train.batch_size": batch_size,
             "shape": False,
-            "augment.rotate": True,  # the shapes of ModelNet are aligned; those of users may not be
+            "augment.rotate": True,  # unlike plus/modelnet10: clouds of users may face any way
             "orientations": ORIENTATIONS,
         }
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import multiprocessing
 import os
 import stat
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -182,6 +184,29 @@ def test_the_next_writer_removes_what_a_killed_one_left_and_nothing_else(tmp_pat
     write_atomic(tmp_path / "file", b"new")
 
     assert sorted(os.listdir(tmp_path)) == [".mine.part", "file"]
+
+
+@pytest.mark.parametrize("moment", ["created", "opened"])
+def test_a_writer_whose_scratch_directory_another_removes_before_it_is_locked_takes_a_new_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
+):
+    """Processes that begin to write to one folder at once each look for what killed ones left there."""
+    function, owner = (tempfile.mkdtemp, tempfile) if moment == "created" else (fcntl.flock, fcntl)
+    removed: list[str] = []
+
+    def overtaken(*arguments, **options):
+        result = function(*arguments, **options)
+        if not removed:
+            removed.extend(each for each in os.listdir(tmp_path) if each.endswith(".edgecond"))
+            os.rmdir(tmp_path / removed[0])
+        return result
+
+    monkeypatch.setattr(owner, function.__name__, overtaken)
+
+    write_atomic(tmp_path / "file", b"whole")
+
+    assert len(removed) == 1
+    assert os.listdir(tmp_path) == ["file"]
 
 
 def test_a_name_may_be_as_long_as_the_file_system_allows(tmp_path: Path):

@@ -210,7 +210,10 @@ def scratch_directory(parent: Path, name: str) -> tuple[Path, Callable[[], None]
     prefix = f".{os.fsencode(name)[:200].decode('utf-8', 'ignore')}."  # a name has at most 255 bytes
     while True:
         scratch = Path(tempfile.mkdtemp(prefix=prefix, suffix=_SUFFIX, dir=parent))
-        lock = _opened(scratch)
+        try:
+            lock = _opened(scratch)
+        except FileNotFoundError:  # another process removed it before it was opened
+            continue
         with suppress(OSError):  # some network drives have no locks
             fcntl.flock(lock, fcntl.LOCK_EX)
         if scratch.exists():  # else another process removed it before it was locked

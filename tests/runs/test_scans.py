@@ -256,6 +256,7 @@ def test_nothing_half_written_has_the_name_of_a_copy(tmp_path: Path, kind: signa
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     while not (out.exists() and len([*out.iterdir()]) == count) and process.poll() is None:
         time.sleep(0.01)
+    assert process.poll() is None, process.communicate()[1]
 
     os.kill(process.pid, kind)
 

@@ -7,6 +7,8 @@ import pytest
 
 from edgecond.errors import DataError
 from edgecond.paper.check import findings, quoted, Source
+from edgecond.paper.fair import candidate
+from edgecond.paper.records import _canonical, _digest
 from tests.documents import ROOT
 
 
@@ -92,6 +94,24 @@ def test_a_record_whose_row_has_changed_and_one_without_a_row_are_reported(tmp_p
 
     assert "sydney/ecc/fold0-seed0.json was measured with settings that its row no longer has" in first
     assert second.endswith("sydney/nothing has records, and is neither a row nor an experiment.")
+
+
+def test_a_record_of_a_fair_experiment_is_one_of_the_selected_network_with_the_changes_of_its_folder(tmp_path: Path):
+    """The folder names the changes; one of other changes, or of another network, is reported."""
+    for folder, changes in {"counts=false": {"counts": False}, "hidden=[32]": {}}.items():
+        recipe = candidate("dd", "plus-plain", "fair", "plus-selected", changes)
+        path = tmp_path / f"fair/dd/plus-selected/{folder}/fold0-seed0.json"
+        path.parent.mkdir(parents=True)
+        described = {
+            "epochs": recipe.train.epochs,
+            "selected": "plus-plain",
+            "recipe": _digest(_canonical(recipe.settings())),
+        }
+        path.write_text(json.dumps({"fold": 0, "seed": 0, "metrics": {"accuracy": 0.8}, **described}))
+
+    (finding,) = findings(tmp_path, tmp_path)
+
+    assert "plus-selected/hidden=[32]/fold0-seed0.json was measured with settings" in finding
 
 
 def test_a_page_whose_tables_are_not_those_of_the_records_is_reported(tmp_path: Path):

@@ -43,8 +43,10 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Recipe, dict[str, Any]]
     return found
 
 
-def write(results: Path, dataset: str, fold: int, accuracy: float, selected: str, seed: int = 0) -> None:
-    path = results / "fair" / dataset / "selected" / f"fold{fold}-seed{seed}.json"
+def write(
+    results: Path, dataset: str, fold: int, accuracy: float, selected: str, seed: int = 0, folder: str = "selected"
+) -> None:
+    path = results / "fair" / dataset / folder / f"fold{fold}-seed{seed}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     metrics = {METRIC: accuracy, "accuracy": 0.1}  # of several views, and of one
     record = {"fold": fold, "seed": seed, "epochs": 50, "metrics": metrics, "selected": selected}
@@ -126,6 +128,27 @@ def test_networks_of_today_are_selected_and_recorded_apart(asked: list):
     assert record["selected"] == "plus"
 
 
+def test_an_experiment_changes_all_networks_and_is_recorded_beside_the_assessment(asked: list):
+    record = assess("dd", 0, 0, repeats=1, plus=True, changes={"counts": False}, runs=Path("r"), results=Path("r"))
+
+    assert [recipe.name for recipe, _ in asked] == [
+        "fair/dd/plus/counts=false",
+        "fair/dd/plus-plain/counts=false",
+        "fair/dd/plus-selected/counts=false",
+    ]
+    assert not any(recipe.counts for recipe, _ in asked)
+    assert record["changes"] == {"counts": False}
+
+
+def test_networks_that_an_experiment_makes_equal_are_one_and_nothing_is_selected(asked: list):
+    """The networks of today differ in their identity connections alone."""
+    record = assess("dd", 0, 0, repeats=1, plus=True, changes={"identity": False}, runs=Path("r"), results=Path("r"))
+
+    assert [recipe.name for recipe, _ in asked] == ["fair/dd/plus-selected/identity=false"]
+    assert not asked[0][0].identity
+    assert (record["selected"], record["validation"]) == ("plus", {})
+
+
 @pytest.mark.parametrize("dataset", QUOTED)
 def test_candidates_are_rows_of_the_paper_with_other_folds(dataset: str):
     for row in ROWS[dataset]:
@@ -142,6 +165,18 @@ def test_the_table_has_mean_and_deviation_once_all_folds_are_recorded(tmp_path: 
     found = {each.dataset: each.rerun for each in assessments(tmp_path) if not each.plus}
 
     assert found == {"nci1": "85.0 ± 5.3", "enzymes": "1 of 10 folds", "dd": "-"}
+
+
+def test_the_table_has_an_experiment_behind_the_networks_whose_settings_it_changes(tmp_path: Path):
+    write(tmp_path, "dd", 0, 0.8, "plus", folder="plus-selected")
+    write(tmp_path, "dd", 0, 0.7, "plus", folder="plus-selected/counts=false,hidden=[32]")
+
+    lines = CliRunner().invoke(app, ["table", "fair", "--results", str(tmp_path)]).output.splitlines()
+
+    plain, experiment = (line for line in lines if line.startswith("plus/dd"))
+    assert plain.split("  ")[0] == "plus/dd"
+    assert experiment.split("  ")[0] == "plus/dd counts=false,hidden=[32]"
+    assert "1 of 10 folds" in experiment
 
 
 def test_the_command_prints_reruns_beside_quoted_accuracies(tmp_path: Path):

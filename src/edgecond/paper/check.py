@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from math import sqrt
 from pathlib import Path
 from statistics import mean, stdev
-from typing import TypeVar
+from typing import Any, TypeVar
 from urllib.parse import unquote
 
 from edgecond.errors import DataError, EdgecondError
@@ -94,13 +94,18 @@ def _unlike_their_row(results: Path) -> Iterator[str]:
 def _recipe(name: str, selected: str) -> Recipe:
     """Return the settings that the records of a folder must have: of a row, an experiment or the fair protocol."""
     if name.startswith("fair/"):
-        _, dataset, row = name.split("/")
+        _, dataset, row, *changes = name.split("/")
         split = "fair" if selected else "fair-selection"
-        return fair.candidate(dataset, selected or row, split, row)
+        return fair.candidate(dataset, selected or row, split, row, _changes(changes))
     measured, _, of_model = name.partition("/")
     dataset, row, *changes = (of_model if measured in FOLDERS else name).split("/")
     plain = find(f"{dataset}/{row}")
-    return experiment(plain, parse_settings(unquote(changes[0]).split(","))) if changes else plain
+    return experiment(plain, _changes(changes))
+
+
+def _changes(folders: Sequence[str]) -> dict[str, Any]:
+    """Return the settings that the folder of an experiment names, if there is one."""
+    return parse_settings([each for folder in folders for each in unquote(folder).split(",")])
 
 
 @dataclass(frozen=True)

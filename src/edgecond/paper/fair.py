@@ -2,7 +2,7 @@
 
 Ten outer folds, and in each a part of the training graphs that is held out for selection: the network with the highest
 accuracy there is trained again on all training graphs and tested, three times. The paper's own protocol selects
-nothing.
+nothing. With other settings the assessment is an experiment, which shows what a setting contributes.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ from itertools import product
 from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
+from urllib.parse import unquote
 
 from edgecond.data import MAX_SEED
 from edgecond.errors import RecipeError
 from edgecond.nn.tasks.combinations import combined_name, SCORES
 from edgecond.paper.records import read_records, reproduce
-from edgecond.runs.recipe import find, Recipe
+from edgecond.runs.recipe import experiment, find, Recipe
 
 FOLDS = 10
 MOST_REPEATS = 100
@@ -35,6 +36,7 @@ PLUS = {"plus": {}, "plus-identity": {"identity": True}, "plus-plain": {"identit
 """The networks of today to select from, as changes of the row `plus/DATASET`; one of them is that row."""
 SIGNALS = {"enzymes": {"attributes": True, "standardised": True}}
 """Errica et al. give every network the 18 attributes of ENZYMES beside its 3 labels; the paper has the labels alone."""
+NONE: Mapping[str, Any] = {}
 SINGLE = "accuracy"
 METRIC = combined_name(SINGLE, SCORES)
 """What selects and what is reported: the accuracy of scores averaged over the sparsifications of a graph, if there are
@@ -50,19 +52,31 @@ MODELS = tuple(QUOTED["nci1"])
 """What is quoted of each dataset, in the order of tables."""
 
 
-def candidates(dataset: str, plus: bool = False) -> tuple[str, ...]:
-    """Return the names of the networks to select from: rows of the paper, or the different ones of today."""
-    if not plus:
-        return ROWS[dataset]
-    identity = find(f"plus/{dataset}").identity
-    return tuple(name for name, changes in PLUS.items() if changes.get("identity") != identity)
+def candidates(dataset: str, plus: bool = False, changes: Mapping[str, Any] = NONE) -> tuple[str, ...]:
+    """Return the names of the networks to select from, rows of the paper or networks of today, each of them once."""
+    different: list[dict[str, Any]] = []
+    names = []
+    for row in PLUS if plus else ROWS[dataset]:
+        settings = candidate(dataset, row, "fair", changes=changes).settings() | {"name": ""}
+        if settings not in different:
+            different.append(settings)
+            names.append(row)
+    return tuple(names)
 
 
-def candidate(dataset: str, row: str, split: str, name: str | None = None) -> Recipe:
-    """Return a row of the paper, or a network of today, with the split and the signals of this protocol."""
-    changes = {"name": f"fair/{dataset}/{name or row}", "options": {"split": split}, "paper": ()}
+def candidate(dataset: str, row: str, split: str, name: str | None = None, changes: Mapping[str, Any] = NONE) -> Recipe:
+    """Return a row of the paper, or a network of today, with the split and the signals of this protocol.
+
+    Args:
+        dataset: One of `QUOTED`.
+        row: A row of the paper, or one of `PLUS`.
+        split: The parts that it is trained and tested on: "fair-selection" or "fair".
+        name: Name of the row `fair/DATASET/NAME` instead of `row`.
+        changes: Other settings, of an experiment.
+    """
+    about = {"name": f"fair/{dataset}/{name or row}", "options": {"split": split}, "paper": ()}
     base = f"plus/{dataset}" if row in PLUS else f"{dataset}/{row}"
-    return find(base).model_copy(update=changes | SIGNALS.get(dataset, {}) | PLUS.get(row, {}))
+    return experiment(find(base).model_copy(update=about | SIGNALS.get(dataset, {}) | PLUS.get(row, {})), changes)
 
 
 def assess(
@@ -72,6 +86,7 @@ def assess(
     *,
     repeats: int,
     plus: bool = False,
+    changes: Mapping[str, Any] = NONE,
     report: Callable[[str], None] = lambda text: None,
     **options: Any,
 ) -> dict[str, Any]:
@@ -83,21 +98,23 @@ def assess(
         seed: Random seed.
         repeats: Number of times that the selected network is trained and tested; see `seeds_of_tests`.
         plus: Whether to select from the networks of today instead of the paper's.
+        changes: Other settings of all networks, of an experiment. If they make all networks equal, nothing is selected.
         report: Called with a line for each network that was validated.
         options: Options of `records.reproduce`. The records are those of the row `fair/DATASET/selected`, or of
-            `fair/DATASET/plus-selected`.
+            `fair/DATASET/plus-selected`, and those of an experiment are beside them.
 
     Returns:
         The record of the first test, with the mean metrics of all.
     """
     seeds, found = seeds_of_tests(seed, repeats), {}
-    for row in candidates(dataset, plus):
-        record = reproduce(candidate(dataset, row, "fair-selection"), fold, seed, **options)
+    best, *others = candidates(dataset, plus, changes)
+    for row in (best, *others) if others else ():
+        record = reproduce(candidate(dataset, row, "fair-selection", changes=changes), fold, seed, **options)
         found[row] = accuracy(record["metrics"])
         report(f"{dataset} fold {fold} seed {seed}: {row} has a validation accuracy of {100 * found[row]:.1f} %")
-    best = max(found, key=found.__getitem__)  # the first of equals
-    about = {"selected": best, "validation": found}
-    recipe = candidate(dataset, best, "fair", _selected(plus))
+    best = max(found, key=found.__getitem__, default=best)  # the first of equals
+    about = {"selected": best, "validation": found} | ({"changes": dict(changes)} if changes else {})
+    recipe = candidate(dataset, best, "fair", _selected(plus), changes)
     tests = [reproduce(recipe, fold, each, about=about, **options) for each in seeds]
     metrics = {name: mean(test["metrics"][name] for test in tests) for name in tests[0]["metrics"]}
     return {**tests[0], "metrics": metrics}
@@ -138,19 +155,22 @@ class Assessment:
     Attributes:
         dataset: Name of the data set, one of `QUOTED`.
         plus: Whether the networks are those of today.
+        changes: Other settings, of an experiment, as NAME=VALUE,NAME=VALUE; nothing if it is none.
         folds: Accuracy of each outer fold that has records, the mean over its tests.
         selected: The network that was selected in each fold.
     """
 
     dataset: str
     plus: bool
+    changes: str
     folds: tuple[float, ...]
     selected: tuple[str, ...]
 
     @property
     def network(self) -> str:
         """What was selected from: the paper's networks, or those of today."""
-        return f"plus/{self.dataset}" if self.plus else f"{self.dataset}/ecc"
+        networks = f"plus/{self.dataset}" if self.plus else f"{self.dataset}/ecc"
+        return f"{networks} {self.changes}".rstrip()
 
     @property
     def rerun(self) -> str:
@@ -171,11 +191,18 @@ class Assessment:
 
 
 def assessments(results: Path) -> list[Assessment]:
-    """Return the assessment of each data set, from the records: of the paper's networks, then of those of today."""
+    """Return the assessment of each data set, from the records: of the paper's networks, then of those of today.
+
+    Experiments follow the networks whose settings they change.
+    """
     found = []
     for dataset, plus in product(QUOTED, (False, True)):
-        records = read_records(results / "fair" / dataset / _selected(plus), SINGLE)
-        tests = [[record for record in records if record.fold == fold] for fold in range(FOLDS)]
-        folds = tuple(mean(accuracy(record.metrics) for record in fold) for fold in tests if fold)
-        found.append(Assessment(dataset, plus, folds, tuple(fold[0].selected for fold in tests if fold)))
+        folder = results / "fair" / dataset / _selected(plus)
+        for each in (folder, *sorted(folder.glob("*=*"))):
+            records = read_records(each, SINGLE)
+            tests = [[record for record in records if record.fold == fold] for fold in range(FOLDS)]
+            folds = tuple(mean(accuracy(record.metrics) for record in fold) for fold in tests if fold)
+            changes = "" if each is folder else unquote(each.name)
+            selected = tuple(fold[0].selected for fold in tests if fold)
+            found.append(Assessment(dataset, plus, changes, folds, selected))
     return found

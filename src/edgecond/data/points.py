@@ -13,7 +13,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from edgecond.data.examples import checked_cloud, Examples
-from edgecond.data.formats import MESHES, Points, read_points, Surface
+from edgecond.data.formats import Points, read_points, Surface
 from edgecond.data.formats.table import unnamed
 from edgecond.errors import DataError
 from edgecond.files import digest, sha256
@@ -34,14 +34,12 @@ def read_cloud(
 
     Args:
         path: The file.
-        width: Width of the signal: the number of columns besides x, y and z. A mesh without any has the signal 1.
+        width: Width of the signal: the number of columns besides x, y and z.
         count: See `read_points`.
         columns: See `read_points`.
         up: See `read_points`.
     """
     points = read_points(path, count=count, columns=columns, up=up)
-    if not points.names and width == 1 and path.suffix.lower() in MESHES:
-        return to_cloud(points, (), path)
     if len(points.names) != width:
         raise DataError(
             f"{path} must have {3 + width} columns, x, y, z and {width} of the signal: "

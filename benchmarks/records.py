@@ -21,6 +21,7 @@ PREDICT = ROOT / "results" / "benchmarks" / "predict.json"
 OPERATORS = ROOT / "results" / "benchmarks" / "operators.json"
 TUNING = ROOT / "results" / "benchmarks" / "tuning.json"
 FINETUNING = ROOT / "results" / "benchmarks" / "finetuning.json"
+CALIBRATION = ROOT / "results" / "benchmarks" / "calibration.json"
 SCANS = ROOT / "results" / "benchmarks" / "scans.json"
 CLUSTER = ROOT / "results" / "benchmarks" / "cluster.json"
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import _thread
 import json
+import signal
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
-from threading import Thread
+from threading import Thread, Timer
 from typing import Any
 
 import numpy as np
@@ -155,6 +158,18 @@ def test_what_a_node_cannot_reach_is_one_sentence(
     sentence = capsys.readouterr().err
     assert sentence.startswith(f"every node must have {tmp_path / ('out' if shared else 'data.csv')}: ")
     assert sentence.endswith("Use a file system that the nodes share, and the same path on each.\n")
+
+
+def test_a_cancelled_task_ends_its_command_where_interrupts_are_ignored():
+    """As in the background of a script: Ray interrupts the main thread, which Python drops if SIGINT is ignored."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(30)"])
+        Timer(0.5, _thread.interrupt_main).start()
+
+        assert cluster._waited(process) == -signal.SIGTERM
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test_the_absence_of_ray_is_one_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):

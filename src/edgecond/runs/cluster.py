@@ -276,6 +276,7 @@ def _text(stream: BinaryIO) -> str:
 
 def _waited(process: subprocess.Popen[bytes]) -> int:
     """Return the status of a process; asked to stop by a task that is cancelled, it saves what it has."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored if Ray was started in the background of a script
     while True:
         try:
             while process.poll() is None:

@@ -107,12 +107,12 @@ def assess(
         The record of the first test, with the mean metrics of all.
     """
     seeds, found = seeds_of_tests(seed, repeats), {}
-    best, *others = candidates(dataset, plus, changes)
-    for row in (best, *others) if others else ():
+    rows = candidates(dataset, plus, changes)
+    for row in rows if len(rows) > 1 else ():
         record = reproduce(candidate(dataset, row, "fair-selection", changes=changes), fold, seed, **options)
         found[row] = accuracy(record["metrics"])
         report(f"{dataset} fold {fold} seed {seed}: {row} has a validation accuracy of {100 * found[row]:.1f} %")
-    best = max(found, key=found.__getitem__, default=best)  # the first of equals
+    best = max(rows, key=lambda row: found.get(row, 0.0))  # the first of equals
     about = {"selected": best, "validation": found} | ({"changes": dict(changes)} if changes else {})
     recipe = candidate(dataset, best, "fair", _selected(plus), changes)
     tests = [reproduce(recipe, fold, each, about=about, **options) for each in seeds]

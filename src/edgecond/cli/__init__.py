@@ -7,63 +7,17 @@ import signal
 import sys
 from contextlib import suppress
 from errno import EBADF, EDQUOT, EFBIG, EIO, ENOSPC, EPIPE
+from importlib import import_module
+from itertools import chain
 
-from edgecond.cli import (
-    baseline,
-    demo,
-    embed,
-    evaluate,
-    explain,
-    export,
-    fair,
-    fetch,
-    info,
-    list,
-    models,
-    network,
-    plot,
-    predict,
-    pull,
-    push,
-    report,
-    reproduce,
-    serve,
-    show,
-    table,
-    train,
-    tune,
-)
-from edgecond.cli._app import app
+from edgecond.cli._app import app, PANELS
 from edgecond.cli.console import echo
 from edgecond.cli.running import stop_with_parent
 
-__all__ = [
-    "app",
-    "baseline",
-    "demo",
-    "embed",
-    "evaluate",
-    "explain",
-    "export",
-    "fair",
-    "fetch",
-    "info",
-    "list",
-    "main",
-    "models",
-    "network",
-    "plot",
-    "predict",
-    "pull",
-    "push",
-    "report",
-    "reproduce",
-    "serve",
-    "show",
-    "table",
-    "train",
-    "tune",
-]
+__all__ = ["app", "main"]
+
+for _verb in chain.from_iterable(PANELS.values()):
+    import_module(f"edgecond.cli.{_verb}")
 
 _UNWRITABLE = (EBADF, EDQUOT, EFBIG, EIO, ENOSPC, EPIPE)
 """Errors of standard output, which has no file name; those of files are sentences that name them."""

@@ -12,6 +12,15 @@ from edgecond import __version__
 
 F = TypeVar("F", bound=Callable[..., None])
 
+PANELS = {
+    "First steps": ("demo", "info"),
+    "Training on your data": ("train", "evaluate", "report", "tune"),
+    "Predictions": ("predict", "explain", "embed", "serve", "export"),
+    "Models to share": ("models", "push", "pull"),
+    "The paper": ("list", "show", "fetch", "network", "reproduce", "table", "plot", "baseline", "fair"),
+}
+"""The verbs, each of them the module of that name, in the order of the help."""
+
 
 class _Command(TyperCommand):
     """A verb."""
@@ -38,10 +47,11 @@ def _without_types(parameters: list[Any]) -> list[Any]:
 app = typer.Typer(cls=_Group, no_args_is_help=True, add_completion=False)
 
 
-def verb(name: str | None = None) -> Callable[[F], F]:
-    """Add a function as a verb of the command, under its own name or another."""
-    decorate: Any = app.command(name, cls=_Command)
-    return decorate
+def verb(function: F) -> F:
+    """Add a function as the verb that has the name of its module."""
+    name = function.__module__.rpartition(".")[2]
+    (panel,) = (title for title, names in PANELS.items() if name in names)
+    return app.command(name, cls=_Command, rich_help_panel=panel)(function)
 
 
 def _version(asked: bool) -> None:

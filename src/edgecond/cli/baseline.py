@@ -12,7 +12,7 @@ from edgecond.cli.console import counting, echo, users_errors
 from edgecond.cli.running import in_parallel, Jobs, On, place_for, Results, Seeds
 
 
-@verb()
+@verb
 def baseline(
     name: Annotated[
         str,

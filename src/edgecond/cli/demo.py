@@ -12,7 +12,7 @@ from edgecond.cli.console import echo, users_errors
 from edgecond.cli.running import print_kept_evaluation, watched
 
 
-@verb()
+@verb
 def demo(
     epochs: Annotated[int | None, typer.Option(min=1, help="Number of epochs instead of the recipe's 40.")] = None,
     out: Annotated[Path, typer.Option(help="Directory of the run.")] = Path("runs/demo"),

@@ -25,7 +25,7 @@ from edgecond.files import csv_line
 Write = Callable[[Mapping[str, Any]], None]
 
 
-@verb()
+@verb
 def embed(
     model: ModelPath,
     files: Files,

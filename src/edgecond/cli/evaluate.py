@@ -12,7 +12,7 @@ from edgecond.cli.console import counting, echo, users_errors
 from edgecond.cli.running import load_parts, Moved, print_evaluation, written
 
 
-@verb()
+@verb
 def evaluate(
     model: Annotated[Path, typer.Argument(help="A model file, the directory of a run, or a pretrained model.")],
     fold: Annotated[int | None, typer.Option(min=0, help="The fold to test on instead of the run's.")] = None,

@@ -13,7 +13,7 @@ from edgecond.cli.streaming import ModelPath, runs_over_the_terminal, Smiles, un
 from edgecond.files import csv_line
 
 
-@verb()
+@verb
 def explain(
     model: ModelPath,
     files: Annotated[list[Path], typer.Argument(help="The examples, in files as `edgecond predict` takes them.")],

@@ -11,7 +11,7 @@ from edgecond.cli._app import verb
 from edgecond.cli.console import echo, print_table, users_errors
 
 
-@verb()
+@verb
 def export(
     model: Annotated[Path, typer.Argument(help="A model file, or the directory of a run.")],
     to: Annotated[str, typer.Option(help="onnx, or torch for a program of torch.export.")] = "onnx",

@@ -14,7 +14,7 @@ from edgecond.cli.console import echo, users_errors
 from edgecond.cli.running import Epochs, Jobs, On, Results, Resume, run_folds, Runs, Seeds, Settings, Workers
 
 
-@verb()
+@verb
 def fair(
     dataset: Annotated[str, typer.Argument(help="nci1, enzymes or dd.")],
     fold: Annotated[list[int] | None, typer.Option(help="An outer fold, from 0; may be repeated.")] = None,

@@ -11,7 +11,7 @@ from edgecond.cli._app import verb
 from edgecond.cli.console import echo, users_errors
 
 
-@verb()
+@verb
 def fetch(
     name: Annotated[
         str, typer.Argument(help="A data set: sydney, modelnet10, mnist, nci1, dd, ...; or a model, as model/esol.")

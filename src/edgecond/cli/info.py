@@ -8,7 +8,7 @@ from edgecond import __version__
 from edgecond.cli._app import verb
 
 
-@verb()
+@verb
 def info() -> None:
     """Print the versions in use, the kernels and the number of threads.
 

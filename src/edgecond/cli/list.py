@@ -6,7 +6,7 @@ from edgecond.cli._app import verb
 from edgecond.cli.console import print_table
 
 
-@verb("list")
+@verb
 def list_rows() -> None:
     """List the rows of the paper's tables that can be rerun.
 

@@ -11,7 +11,7 @@ from edgecond.cli._app import verb
 from edgecond.cli.console import echo, print_table, users_errors
 
 
-@verb()
+@verb
 def models(
     name: Annotated[
         str | None, typer.Argument(help="A pretrained model, as esol or model/esol; or the path of any model.")

@@ -11,7 +11,7 @@ from edgecond.cli.console import echo, print_table, users_errors
 from edgecond.notation import Architecture, D, FC, Pooling, V
 
 
-@verb()
+@verb
 def network(
     notation: Annotated[str, typer.Argument(help="A network in the paper's notation, in quotes.")],
 ) -> None:

@@ -12,7 +12,7 @@ from edgecond.cli.console import echo, users_errors
 from edgecond.cli.running import Results
 
 
-@verb()
+@verb
 def plot(
     what: Annotated[str, typer.Argument(help="filters, robustness, tables, or the number of a table.")],
     runs: Annotated[Path | None, typer.Option(help="Directory of runs, whose models are measured first.")] = None,

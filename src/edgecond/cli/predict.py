@@ -23,7 +23,7 @@ from edgecond.errors import DataError
 from edgecond.files import csv_line
 
 
-@verb()
+@verb
 def predict(
     model: ModelPath,
     files: Files,

@@ -11,7 +11,7 @@ from edgecond.cli._app import verb
 from edgecond.cli.console import echo, users_errors
 
 
-@verb()
+@verb
 def pull(
     repository: Annotated[str, typer.Argument(help="Repository of the Hugging Face Hub, as USER/NAME.")],
     revision: Annotated[str | None, typer.Option(help="Branch, tag or commit instead of the last one.")] = None,

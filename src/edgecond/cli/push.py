@@ -11,7 +11,7 @@ from edgecond.cli._app import verb
 from edgecond.cli.console import echo, users_errors
 
 
-@verb()
+@verb
 def push(
     model: Annotated[Path, typer.Argument(help="A model file, the directory of a run, or a pretrained model.")],
     repository: Annotated[str, typer.Argument(help="Repository of the Hugging Face Hub, as USER/NAME.")],

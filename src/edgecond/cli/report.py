@@ -12,7 +12,7 @@ from edgecond.cli.console import echo, users_errors
 from edgecond.cli.running import load_parts, Moved
 
 
-@verb()
+@verb
 def report(
     run: Annotated[Path, typer.Argument(help="The directory of a run.")],
     out: Annotated[Path | None, typer.Option(help="The file to write; RUN/report.html by default.")] = None,

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from edgecond.runs.recipe import Recipe
 
 
-@verb()
+@verb
 def reproduce(
     rows: Annotated[list[str] | None, typer.Argument(metavar="[ROW]...", help="Rows of `edgecond list`.")] = None,
     every: Annotated[bool, typer.Option("--all", help="All rows of the paper, as far as records are missing.")] = False,

@@ -11,7 +11,7 @@ from edgecond.cli.console import echo, until_asked_to_stop, users_errors
 from edgecond.cli.streaming import ModelPath
 
 
-@verb()
+@verb
 def serve(
     model: ModelPath,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 for any that is free.")] = 8000,

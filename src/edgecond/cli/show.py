@@ -10,7 +10,7 @@ from edgecond.cli._app import verb
 from edgecond.cli.console import echo, users_errors
 
 
-@verb()
+@verb
 def show(row: Annotated[str, typer.Argument(help="A row of `edgecond list`.")]) -> None:
     """Show a row: the paper's numbers, and the settings as `edgecond train --set` takes them.
 

@@ -12,7 +12,7 @@ from edgecond.cli.console import echo, print_table, users_errors
 from edgecond.cli.running import Results
 
 
-@verb()
+@verb
 def table(
     number: Annotated[
         str, typer.Argument(help="The table's number in the paper, gains, plus, fair, or experiments.")

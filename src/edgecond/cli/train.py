@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from edgecond.runs.recipe import Recipe
 
 
-@verb()
+@verb
 def train(
     context: typer.Context,
     data: Annotated[

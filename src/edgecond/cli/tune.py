@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 SEARCH = "Search"
 
 
-@verb()
+@verb
 def tune(
     context: typer.Context,
     data: Annotated[

@@ -25,6 +25,8 @@ def results(tmp_path: Path) -> Path:
         write(tmp_path, "sydney/ecc", fold, 0, f1=plain)
         write(tmp_path, "sydney/ecc", fold, 1, f1=plain)
         write(tmp_path, "sydney/distance", fold, 0, f1=other)
+        write(tmp_path, "robustness/sydney/ecc", fold, 0, **{"noise=0.1": other})
+    write(tmp_path, "robustness/sydney/noise", 0, 0, **{"noise=0.1": 0.5})
     return tmp_path
 
 
@@ -34,6 +36,7 @@ def results(tmp_path: Path) -> Path:
         ("80.0 sydney/ecc f1", 80.0),
         ("80.0 sydney/ecc f1, seed 1", 80.0),
         ("70.0 sydney/distance f1", 70.0),
+        ("70.0 robustness/sydney/ecc noise=0.1", 70.0),
         ("8.2 spread of sydney/ecc f1", 8.165),  # deviations of -10, 0, 10 and 0 over three
         ("4.1 error of sydney/ecc f1", 4.082),
         ("10.0 sydney/ecc over sydney/distance f1", 10.0),  # 10, 6, 14 and 10
@@ -63,6 +66,10 @@ def test_a_number_that_is_that_of_its_records_is_not_reported(results: Path):
     [
         (page("80.1", "80.1 sydney/ecc f1"), "80.1 is 80.0 by its records (80.1 sydney/ecc f1)."),
         (page("70.5", "70.5 sydney/z f1"), "70.5 sydney/z f1: sydney/z has records of 0 of 4 folds."),
+        (
+            page("50.0", "50.0 robustness/sydney/noise noise=0.1"),
+            "50.0 robustness/sydney/noise noise=0.1: robustness/sydney/noise has records of 1 of 4 folds.",
+        ),
         (page("70.5", "70.5 sydney/other f1"), "70.5 sydney/other f1: sydney/other has no record."),
         (page("80.0 and 81.3", "80.0 sydney/ecc f1"), "81.3 has no source: name its records in a comment."),
         (page("nothing", "80.0 sydney/ecc f1"), "80.0 has a source, but is not in the text."),

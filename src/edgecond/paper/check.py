@@ -23,7 +23,7 @@ from urllib.parse import unquote
 
 from edgecond.errors import DataError, EdgecondError
 from edgecond.paper import baselines, fair
-from edgecond.paper.figures import FOLDERS
+from edgecond.paper.figures import FOLDERS, ROBUSTNESS
 from edgecond.paper.records import is_of, read_records
 from edgecond.paper.tables import paired
 from edgecond.runs.baselines import find as find_baseline
@@ -47,7 +47,7 @@ _SEGMENT = re.compile(r"(?P<prose>.*?)(?:<!-- records\n(?P<sources>.*?)-->|(?=^#
 _NUMBER = re.compile(r"(?<![\w.])\d+\.\d+(?![\w]|\.\d)")
 _SOURCE = re.compile(
     r"(?P<number>\S+) (?:(?P<statistic>error|spread|distance|paper|quoted|runs|spread of runs) of )?"
-    r"(?P<rows>\S+(?: and \S+)*)(?: over (?P<base>\S+))? (?P<metric>\w+)(?:, seed (?P<seed>\d+))?"
+    r"(?P<rows>\S+(?: and \S+)*)(?: over (?P<base>\S+))? (?P<metric>[\w=.]+)(?:, seed (?P<seed>\d+))?"
 )
 
 
@@ -152,7 +152,7 @@ class Source:
         for record in read_records(results / row, self.metric):
             if self.seed in (None, record.seed):
                 by_fold.setdefault(record.fold, []).append(record.metrics[self.metric])
-        known = recipes().get(baselines.row_of(row))
+        known = recipes().get(baselines.row_of(row.removeprefix(f"{ROBUSTNESS}/")))
         if known is not None and len(by_fold) < known.folds:
             raise DataError(f"{row} has records of {len(by_fold)} of {known.folds} folds.")
         return _some([mean(values) for values in by_fold.values()], row)

@@ -47,14 +47,14 @@ def test_one_hot_labels_are_rows_of_the_identity_matrix():
     ("values", "actual"),
     [
         (torch.zeros(4), "(4,) of torch.float32"),
-        (torch.zeros(4, 1, dtype=torch.long), "(4, 1) of torch.int64"),
+        (torch.zeros(4, 1, dtype=torch.cfloat), "(4, 1) of torch.complex64"),
         (torch.zeros(4, 1, 1), "(4, 1, 1) of torch.float32"),
     ],
-    ids=["a vector", "integers", "matrices"],
+    ids=["a vector", "complex numbers", "matrices"],
 )
-def test_labels_must_be_rows_of_floating_point_numbers(values: Tensor, actual: str):
+def test_labels_must_be_rows_of_real_numbers(values: Tensor, actual: str):
     message = (
-        f"labels must be a floating-point tensor of shape (edges, s): got {actual}. "
+        f"labels must be a tensor of real numbers of shape (edges, s): got {actual}. "
         "A scalar per edge needs values[:, None]."
     )
 

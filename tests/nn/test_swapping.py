@@ -103,6 +103,7 @@ def test_a_layer_that_cannot_be_replaced_is_kept_with_its_reason():
             "good": nnconv(),
             "flow": nnconv(flow="target_to_source"),
             "aggregation": nnconv(aggr="min"),
+            "weight norm": nnconv(filters=nn.utils.weight_norm(nn.Linear(S, D * D))),
         }
     )
 
@@ -111,7 +112,8 @@ def test_a_layer_that_cannot_be_replaced_is_kept_with_its_reason():
     assert report.replaced == ("good",)
     assert "flow='target_to_source'" in report.kept["flow"]
     assert "aggr='min'" in report.kept["aggregation"]
-    assert str(report).startswith("1 replaced\n  good\n2 kept\n  flow: ECConv aggregates")
+    assert "torch cannot copy this one" in report.kept["weight norm"]
+    assert str(report).startswith("1 replaced\n  good\n3 kept\n  flow: ECConv aggregates")
 
 
 def test_a_heteroconv_has_its_layers_replaced():

@@ -24,9 +24,9 @@ class Labels(Movable):
     index: Int[Tensor, " m"] | None = None
 
     def __post_init__(self) -> None:
-        if self.values.dim() != 2 or not self.values.is_floating_point():
+        if self.values.dim() != 2 or self.values.is_complex():
             raise ValueError(
-                "labels must be a floating-point tensor of shape (edges, s): "
+                "labels must be a tensor of real numbers of shape (edges, s): "
                 f"got {tuple(self.values.shape)} of {self.values.dtype}. A scalar per edge needs values[:, None]."
             )
         if self.index is not None and (self.index.dim() != 1 or self.index.dtype != torch.long):

@@ -1,4 +1,4 @@
-"""The layers of a filter network F, whatever module it is: the last, those before it, and their parameters."""
+"""The layers of a filter network F, whatever module it is: the last, those before it, their parameters and purity."""
 
 from __future__ import annotations
 
@@ -6,6 +6,17 @@ from jaxtyping import Float
 from torch import nn, Tensor
 
 from edgecond.nn.convolution.operators import Layers
+
+_RANDOM = (nn.modules.dropout._DropoutNd, nn.RReLU)
+_NORMS = nn.modules.batchnorm._BatchNorm
+_ROW_BY_ROW = (
+    *(nn.Sequential, nn.Identity, nn.Flatten, nn.Linear, nn.Embedding, nn.LayerNorm, nn.RMSNorm, nn.GroupNorm, _NORMS),
+    *(nn.ReLU, nn.LeakyReLU, nn.PReLU, nn.ReLU6, nn.RReLU, nn.ELU, nn.SELU, nn.CELU, nn.GELU, nn.SiLU, nn.Mish),
+    *(nn.Sigmoid, nn.Tanh, nn.Softplus, nn.Softsign, nn.LogSigmoid, nn.Hardtanh, nn.Hardsigmoid, nn.Hardswish),
+    *(nn.Tanhshrink, nn.Hardshrink, nn.Softshrink, nn.Threshold),
+    *(nn.Dropout, nn.Dropout1d, nn.AlphaDropout, nn.FeatureAlphaDropout),
+)
+_FORWARDS = frozenset(known.forward for known in _ROW_BY_ROW)
 
 
 def reset(network: nn.Module) -> None:
@@ -60,3 +71,21 @@ def perceptron(network: nn.Module) -> Layers | None:
     if not linear or not paired or any(hooked(layer) for layer in layers):
         return None
     return [layer.weight for layer in linear], [layer.bias for layer in linear]
+
+
+def pure(network: nn.Module) -> bool:
+    """Return whether F, in its present mode, may be evaluated on parts of the labels, and twice.
+
+    It may if each label is mapped by itself, to the same numbers every time. That is known of torch's own layers alone:
+    any other module may mix labels, as a norm over all of them does, or draw random numbers. A module of which it is
+    true may have an attribute `row_by_row = True`.
+    """
+    return all(_is_pure(part) for part in network.modules())
+
+
+def _is_pure(part: nn.Module) -> bool:
+    if hooked(part) or (part.training and isinstance(part, (*_RANDOM, _NORMS))):
+        return False
+    if isinstance(part, _NORMS) and part.running_mean is None:  # it has the statistics of the labels in every mode
+        return False
+    return getattr(part, "row_by_row", False) or type(part).forward in _FORWARDS

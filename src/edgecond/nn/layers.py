@@ -14,9 +14,8 @@ from torch import nn, Tensor
 from edgecond.graph import Graph, Labels
 from edgecond.nn.convolution import convolve, Filters, Plan, plan_for
 from edgecond.nn.convolution.aggregation import find
-from edgecond.nn.convolution.blockwise import blockable
 from edgecond.nn.edge_index import graph_of_call
-from edgecond.nn.inspection import hidden, last_linear, parameters, perceptron, reset
+from edgecond.nn.inspection import flat, hidden, last_linear, parameters, perceptron, pure, reset
 from edgecond.nn.nnconv import filters_of, reduce_of
 
 if TYPE_CHECKING:
@@ -88,14 +87,16 @@ class ECConv(nn.Module):
         d_in: Width of the input signal; a pair for bipartite graphs whose two sides differ.
         d_out: Width of the output.
         filters: $F^l$: a `FilterNetwork`, or any module that maps `(e, s)` to `(e, d_out * d_in)`, each filter row by
-            row. If the module ends in a linear layer, no filters are formed.
+            row. If the module ends in a linear layer, no filters are formed. Modules other than torch's are evaluated
+            once on all labels, as they may mix labels or draw numbers, unless they have `row_by_row = True`.
         reduce: Aggregation over the neighbours: "mean" (the paper), "sum", "max" or another of `AGGREGATIONS`.
         bias: Whether to learn $b^l$.
         identity: Whether to add $\mathrm{id}(X^{l-1}(i))$ (ECC-resnet, appendix E): the signal itself, or a linear map
             of it where the widths differ. "linear" stands for a linear map in either case.
         degree_factor: Whether to multiply by $Z^l(|N(i)|)$, FC(32)-FC(1) (ECC-Z, appendix G).
         diagonal: Whether `filters` gives one weight per channel instead of a matrix.
-        low_memory: Whether to keep nothing of the size of the edges; F is evaluated again in the backward pass.
+        low_memory: Whether to keep nothing of the size of the edges; F is evaluated again in the backward pass, if it
+            maps labels row by row.
         algorithm: Name of the algorithm to run; by default, the plan picks one.
     """
 
@@ -261,10 +262,9 @@ class ECConv(nn.Module):
         return theta if self.diagonal else theta.view(-1, self.d_out, self.d_in)
 
     def _filters(self) -> Filters:
-        last, pure = last_linear(self.filters), blockable(self.filters)
-        learnt = parameters(self.filters)
+        last, learnt, is_pure = last_linear(self.filters), parameters(self.filters), pure(self.filters)
         if last is None or self.diagonal:
-            return Filters(self._theta, self.d_out, learnt, diagonal=self.diagonal, pure=pure)
+            return Filters(self._theta, self.d_out, learnt, diagonal=self.diagonal, pure=is_pure)
         weight = last.weight.view(self.d_out, self.d_in, -1).permute(2, 0, 1)
         if last.bias is not None:
             weight = torch.cat([weight, last.bias.view(1, self.d_out, self.d_in)])
@@ -278,7 +278,7 @@ class ECConv(nn.Module):
             last.in_features,
             tuple(parameter for parameter in learnt if id(parameter) not in of_last),
             perceptron(self.filters),
-            pure=pure,
+            pure=is_pure,
         )
 
     def _check(self, x: Tensor, graph: Graph) -> None:
@@ -293,18 +293,19 @@ class ECConv(nn.Module):
         for tensor in (graph.source, graph.target, graph.pointer, labels, graph.labels.index):
             if tensor is not None and tensor.device != x.device:
                 raise ValueError(f"signal and graph must be on the same device: got {x.device} and {tensor.device}.")
-        first = next((part for part in self.filters.modules() if isinstance(part, nn.Linear)), None)
-        if first is None:
+        first = next(iter(flat(self.filters)), None)
+        if not isinstance(first, nn.Linear):  # F may do anything with the labels
             return
         if labels.shape[1] != first.in_features:
             raise ValueError(
                 f"the filter network takes labels of width {first.in_features}: got labels of width {labels.shape[1]}."
             )
         if x.is_meta or not torch.is_autocast_enabled(x.device.type):
+            precision = parameters(first)[0].dtype  # a parametrised weight is computed whenever it is read
             for name, dtype in (("signal", x.dtype), ("labels", labels.dtype)):
-                if dtype != first.weight.dtype:
+                if dtype != precision:
                     raise ValueError(
-                        f"{name} and parameters must have the same precision: got {dtype} and {first.weight.dtype}. "
+                        f"{name} and parameters must have the same precision: got {dtype} and {precision}. "
                         "Convert the signal, the graph or the layer with .to(...)."
                     )
 

@@ -44,6 +44,8 @@ def reduce_of(layer: NNConv) -> str:
 class _Transposed(nn.Module):
     """A filter network whose filters are laid out column by column, with its output transposed."""
 
+    row_by_row = True  # as far as the network itself is
+
     def __init__(self, network: nn.Module, d_in: int, d_out: int) -> None:
         super().__init__()
         self.network, self.d_in, self.d_out = network, d_in, d_out
@@ -54,7 +56,13 @@ class _Transposed(nn.Module):
 
 def filters_of(network: nn.Module, d_in: int, d_out: int) -> nn.Module:
     """Return a copy of a filter network of PyG, with filters of (d_in, d_out) transposed to (d_out, d_in)."""
-    network = deepcopy(network)
+    try:
+        network = deepcopy(network)
+    except RuntimeError as error:
+        raise ValueError(
+            "a filter network must be copied, and torch cannot copy this one: the older weight norm and spectral norm "
+            "are the usual cause. Use those of torch.nn.utils.parametrizations."
+        ) from error
     last = last_linear(network)
     # The weight of a parametrised layer, as with spectral norm, cannot be transposed in place.
     if type(last) is not nn.Linear or last.out_features != d_in * d_out:

@@ -52,7 +52,7 @@ def swap(model: nn.Module, **options: Any) -> Swapped:
     tied = _tied(model, layers)
     convs: dict[nn.Module, ECConv] = {}
     filters: dict[tuple[Any, ...], nn.Module] = {}
-    replaced, kept = [], {}
+    replaced, kept = dict[str, ECConv](), dict[str, str]()
     for name, layer in layers.items():
         if layer in tied:
             kept[name] = f"it shares parameters with {tied[layer]}, and a copy would not."
@@ -65,9 +65,10 @@ def swap(model: nn.Module, **options: Any) -> Swapped:
                 continue
             conv.filters = filters.setdefault(_filters_of(layer), conv.filters)
             convs[layer] = conv
+        replaced[name] = convs[layer]
+    for name, conv in replaced.items():  # all or, after an error, none
         parent, _, attribute = name.rpartition(".")
-        model.get_submodule(parent)._modules[attribute] = convs[layer]
-        replaced.append(name)
+        model.get_submodule(parent)._modules[attribute] = conv
     return Swapped(tuple(replaced), kept)
 
 

@@ -11,12 +11,12 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch import nn, Tensor
+from torch import Tensor
 
 from edgecond.graph import Graph, Labels
 from edgecond.nn.convolution import REDUCTIONS, reference
 from edgecond.nn.convolution.aggregation import aggregate
-from edgecond.nn.convolution.blockwise import blockable, blocks, blockwise, DiagonalSum, FactorSum, FilterSum, Kind
+from edgecond.nn.convolution.blockwise import blocks, blockwise, DiagonalSum, FactorSum, FilterSum, Kind
 from tests.nn.convolution.zoo import assert_agree, engines_here, evaluate, graphs, numbers, running_on, S, ZOO
 
 KINDS: tuple[Kind, ...] = (FactorSum, FilterSum, DiagonalSum)
@@ -269,35 +269,6 @@ def test_blocks_are_the_edges_in_order():
     assert found[1].target.tolist() == [0, 0]
     assert found[0].rows.pointer.tolist() == [0, 2, 4]
     assert list(blocks(ZOO["no edge"], 4)) == []
-
-
-@pytest.mark.parametrize(
-    ("network", "training", "evaluating"),
-    [
-        (nn.Sequential(nn.Linear(2, 3), nn.ReLU()), True, True),
-        (nn.Sequential(nn.Linear(2, 3), nn.LayerNorm(3)), True, True),
-        (nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3)), False, True),
-        (nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3, track_running_stats=False)), False, False),
-        (nn.Sequential(nn.Linear(2, 3), nn.Dropout(0.5)), False, True),
-        (nn.Sequential(nn.Linear(2, 3), nn.AlphaDropout(0.5)), False, True),
-        (nn.Sequential(nn.Linear(2, 3), nn.RReLU()), False, True),
-    ],
-    ids=[
-        "relu",
-        "layer norm",
-        "batch norm",
-        "batch norm without running statistics",
-        "dropout",
-        "alpha dropout",
-        "rrelu",
-    ],
-)
-def test_a_network_goes_in_blocks_if_labels_do_not_mix_and_nothing_is_drawn(
-    network: nn.Module, training: bool, evaluating: bool
-):
-    """Batch statistics see all labels together, and dropout gives other numbers the second time."""
-    assert blockable(network.train()) == training
-    assert blockable(network.eval()) == evaluating
 
 
 @kinds

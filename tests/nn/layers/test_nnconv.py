@@ -56,21 +56,71 @@ class TestFromNNConv:
         for name, value in conv.state_dict().items():
             close(value, expected[name], msg=lambda difference, name=name: f"{name}: {difference}")
 
-    def test_one_hot_labels_give_what_pyg_gives_even_if_f_mixes_them(self):
-        """Batch statistics are over edges, however few of their labels are distinct."""
-        layer = nnconv(FILTERS["batch normalisation"]())
-        x, (edge_index, _) = torch.randn(N, D_IN), random_edges()
-        edge_attr = torch.eye(S)[torch.randint(S, (M,))]
-
-        close(ECConv.from_nnconv(layer)(x, edge_index, edge_attr), layer(x, edge_index, edge_attr))
-
     @every_aggregation
-    def test_one_hot_labels_give_what_pyg_gives(self, aggr: str):
-        layer = nnconv(FILTERS["a perceptron"](), aggr=aggr)
+    @every_filter_network
+    def test_one_hot_labels_give_what_pyg_gives(self, filters: Callable, aggr: str):
+        """Also where F mixes labels: a norm is over edges, however few of their labels are distinct."""
+        layer = nnconv(filters(), aggr=aggr)
         x, (edge_index, _) = torch.randn(N, D_IN), random_edges()
         edge_attr = torch.eye(S)[torch.randint(S, (M,))]
 
         close(ECConv.from_nnconv(layer)(x, edge_index, edge_attr), layer(x, edge_index, edge_attr))
+
+    @pytest.mark.parametrize("end", [[], [nn.Tanh()]], ids=["linear", "not linear"])
+    def test_labels_that_are_numbers_of_categories_reach_an_embedding(self, end: list[nn.Module]):
+        """Bonds as integers, and an F that looks them up."""
+        layer = nnconv(nn.Sequential(nn.Embedding(4, 8), nn.Flatten(), nn.Linear(8, D_IN * D_OUT), *end))
+        x, (edge_index, _) = torch.randn(N, D_IN), random_edges()
+        bonds, cotangent = torch.randint(4, (M, 1)), torch.randn(N, D_OUT)
+        conv = ECConv.from_nnconv(layer)
+
+        ours, theirs = conv(x, edge_index, bonds), layer(x, edge_index, bonds)
+        for out in (ours, theirs):
+            out.backward(cotangent)
+
+        close(ours, theirs)
+        close(next(conv.filters.parameters()).grad, layer.nn[0].weight.grad)
+
+    @pytest.mark.parametrize("end", [[], [nn.Tanh()]], ids=["linear", "not linear"])
+    def test_what_f_draws_at_random_is_that_of_the_gradient(self, end: list[nn.Module]):
+        """Against differences: the gradient is that of the output that was returned, with its dropout."""
+        network = nn.Sequential(pyg.MLP([S, 6, D_IN * D_OUT], dropout=0.5, norm=None), *end)
+        conv = ECConv.from_nnconv(nnconv(network)).double()
+        x, (edge_index, edge_attr) = torch.randn(N, D_IN).double().requires_grad_(), random_edges()
+
+        def output(x: Tensor) -> Tensor:
+            torch.manual_seed(3)
+            return conv(x, edge_index, edge_attr.double()).square().sum()
+
+        (gradient,) = torch.autograd.grad(output(x), x)
+
+        direction = torch.randn(N, D_IN).double()
+        with torch.no_grad():
+            difference = (output(x + 1e-5 * direction) - output(x - 1e-5 * direction)) / 2e-5
+        torch.testing.assert_close((gradient * direction).sum(), difference, rtol=1e-6, atol=1e-6)
+
+    def test_a_network_that_f_is_conditioned_on_has_its_gradient(self):
+        """A tensor that F uses need not be one of its parameters."""
+        context = nn.Linear(2, 2)
+
+        class Conditioned(nn.Module):
+            def __init__(self) -> None:
+                super().__init__()
+                self.weight, self.held = nn.Parameter(torch.randn(S + 2, D_IN * D_OUT)), [context]
+
+            def forward(self, labels: Tensor) -> Tensor:
+                beside = self.held[0](torch.ones(1, 2)).expand(len(labels), -1)
+                return (torch.cat([labels, beside], 1) @ self.weight).tanh()
+
+        layer = nnconv(Conditioned())
+        x, edges = torch.randn(N, D_IN), random_edges()
+        layer(x, *edges).square().sum().backward()
+        expected, context.weight.grad = context.weight.grad, None
+        conv = ECConv.from_nnconv(layer)
+
+        conv(x, *edges).square().sum().backward()
+
+        close(conv.filters.get_submodule("network").held[0].weight.grad, expected)
 
     def test_statistics_that_are_learnt_are_used(self):
         """F in evaluation mode stays in it."""

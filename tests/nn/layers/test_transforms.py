@@ -15,7 +15,7 @@ from torch.autograd import forward_ad
 from torch.utils import _pytree as pytree
 
 from edgecond import ECConv, FilterNetwork, Graph, Labels
-from tests.nn.layers.zoo import D_IN, D_OUT, M, N, random_edges, S, Wave
+from tests.nn.layers.zoo import D_IN, D_OUT, M, N, random_edges, S
 
 close = torch.testing.assert_close
 
@@ -51,7 +51,10 @@ LAYERS: dict[str, tuple[Callable[..., ECConv], str]] = {  # one for each way to 
     "factored by activations": (smooth, "per edge"),
     "per label": (perceptron, "indexed"),
     "piecewise": (lambda **o: ECConv(D_IN, D_OUT, FilterNetwork((1, 8), D_IN, D_OUT), **o), "scalar"),
-    "per edge": (lambda **o: ECConv(D_IN, D_OUT, Wave(), **o), "per edge"),
+    "per edge": (
+        lambda **o: ECConv(D_IN, D_OUT, nn.Sequential(nn.Linear(S, D_IN * D_OUT), nn.Tanh()), **o),
+        "per edge",
+    ),
     "low memory": (lambda **o: smooth(low_memory=True, **o), "per edge"),
     "diagonal": (
         lambda **o: ECConv(D_IN, D_IN, FilterNetwork((S,), D_IN, D_IN, diagonal=True), diagonal=True, **o),

@@ -28,6 +28,14 @@ class Wave(nn.Module):
         return torch.sin(labels @ self.weight)
 
 
+class Bumps(nn.Module):
+    """Radial basis functions, which widen each label before the first layer."""
+
+    def forward(self, labels: Tensor) -> Tensor:
+        centres = torch.linspace(-2, 2, 6).to(labels)
+        return torch.exp(-(labels[:, :, None] - centres).square()).flatten(1)
+
+
 FILTERS: dict[str, Callable[[], nn.Module]] = {
     "a linear layer": lambda: nn.Linear(S, THETA),
     "a perceptron": lambda: nn.Sequential(nn.Linear(S, 8), nn.ReLU(), nn.Linear(8, THETA)),
@@ -45,6 +53,16 @@ FILTERS: dict[str, Callable[[], nn.Module]] = {
         nn.Linear(S, 8), nn.ReLU(), nn.utils.parametrizations.orthogonal(nn.Linear(8, THETA))
     ),
     "batch normalisation": lambda: nn.Sequential(nn.Linear(S, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Linear(8, THETA)),
+    "a norm over all labels": lambda: nn.Sequential(nn.Linear(S, 8), pyg.GraphNorm(8), nn.ReLU(), nn.Linear(8, THETA)),
+    "a norm over all labels, not linear at the end": lambda: pyg.MLP([S, 8, THETA], norm="GraphNorm"),
+    "a norm of sizes": lambda: nn.Sequential(nn.Linear(S, 8), pyg.GraphSizeNorm(), nn.Linear(8, THETA)),
+    "basis functions": lambda: nn.Sequential(Bumps(), nn.Linear(6 * S, 8), nn.ReLU(), nn.Linear(8, THETA)),
+    "spectral norm": lambda: nn.Sequential(
+        nn.Linear(S, 8), nn.ReLU(), nn.utils.parametrizations.spectral_norm(nn.Linear(8, THETA))
+    ),
+    "spectral norm in the first layer": lambda: nn.Sequential(
+        nn.utils.parametrizations.spectral_norm(nn.Linear(S, 8)), nn.ReLU(), nn.Linear(8, THETA)
+    ),
     "batch normalisation at the end": lambda: nn.Sequential(nn.Linear(S, THETA), nn.BatchNorm1d(THETA)),
 }
 every_filter_network = pytest.mark.parametrize("filters", FILTERS.values(), ids=FILTERS)

@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 from jaxtyping import Float
-from torch import nn, Tensor
+from torch import Tensor
 
 from edgecond.graph import Graph, Rows
 from edgecond.graph.segment import segment_sum
@@ -94,7 +94,7 @@ class FilterSum:
     ) -> tuple[Tensor, Tensor | None]:
         received = block.of(gradient)[block.target]
         if for_x is not None:
-            back = torch.bmm(received[:, None, :], theta).squeeze(1)
+            back = torch.bmm(received[:, None, :], theta).squeeze(1).to(for_x.dtype)  # a half inside autocast
             for_x.scatter_add_(0, block.source[:, None].expand_as(back), back)
         return received[:, :, None] * x[block.source][:, None, :], None
 
@@ -227,14 +227,3 @@ class _Blockwise(torch.autograd.Function):
         learnt_sums = iter(sums)
         by_parameter = [next(learnt_sums) if needed else None for needed in ctx.needs_input_grad[8:]]
         return (None,) * 5 + (for_x, for_labels, for_weight, *by_parameter)
-
-
-def blockable(network: nn.Module) -> bool:
-    """Return whether the network gives the same numbers if it is evaluated on parts of the labels, and twice."""
-    random = (nn.modules.dropout._DropoutNd, nn.RReLU)
-    mixing = nn.modules.batchnorm._BatchNorm  # without running statistics, it mixes labels in evaluation mode, too
-    return not any(
-        (isinstance(part, random) and part.training)
-        or (isinstance(part, mixing) and (part.training or part.running_mean is None))
-        for part in network.modules()
-    )

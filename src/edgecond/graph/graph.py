@@ -12,7 +12,7 @@ from torch import Tensor
 from edgecond.graph import edges
 from edgecond.graph.labels import Labels
 from edgecond.graph.segment import segment_sum
-from edgecond.graph.transforms import abstract
+from edgecond.graph.transforms import abstract, ordinary_tensors
 from edgecond.graph.value import Movable, value
 
 
@@ -154,7 +154,8 @@ class Graph(Movable):
         if abstract(self.source):
             return self._sort_by_source()
         if "source" not in self._orders:
-            self._orders["source"] = self._sort_by_source()
+            with ordinary_tensors():
+                self._orders["source"] = self._sort_by_source()
         return self._orders["source"]
 
     @cached_property
@@ -183,7 +184,8 @@ class Graph(Movable):
 
     @cached_property
     def _by_label(self) -> tuple[Tensor, Tensor, Tensor]:
-        return self._sort_by_label()
+        with ordinary_tensors():
+            return self._sort_by_label()
 
     def _sort_by_label(self) -> tuple[Tensor, Tensor, Tensor]:
         if self.labels.index is None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
+
 import torch
 from torch import Tensor
 from torch._subclasses.fake_tensor import FakeTensor
@@ -21,3 +23,8 @@ def transformed() -> bool:
 def abstract(tensor: Tensor) -> bool:
     """Return whether the numbers of a tensor cannot be read: while it is traced or transformed, or if it has none."""
     return torch.compiler.is_compiling() or tensor.is_meta or isinstance(tensor, FakeTensor) or transformed()
+
+
+def ordinary_tensors() -> AbstractContextManager[object]:
+    """Make tensors that may take part in a later backward pass, even in inference mode, whose own may not."""
+    return torch.inference_mode(False) if torch.is_inference_mode_enabled() else nullcontext()

@@ -16,7 +16,7 @@ from torch import Tensor
 from torch.utils.weak import WeakIdKeyDictionary
 
 from edgecond.graph import edges, Graph, Labels
-from edgecond.graph.transforms import abstract
+from edgecond.graph.transforms import abstract, ordinary_tensors
 
 
 @dataclass(frozen=True)
@@ -58,6 +58,8 @@ def graph_of_call(
         kind = f"a sparse {type(edge_index).__name__}" if hasattr(edge_index, "layout") else type(edge_index).__name__
         found = tuple(edge_index.shape) if dense else kind
         raise ValueError(f"the edges must be a Graph or an edge_index of shape (2, edges): got {found}.")
+    if edge_index.dtype not in (torch.int64, torch.int32):
+        raise ValueError(f"edge_index must hold the numbers of vertices as int64 or int32: got {edge_index.dtype}.")
     if edge_attr is None:
         raise ValueError("edge-conditioned convolution needs labels: pass edge_attr, one row per edge.")
     rows = source.shape[0], None if target is None or target is source else target.shape[0]
@@ -92,7 +94,7 @@ def graph_of(
     """
     rows = edge_attr[:, None] if edge_attr.dim() == 1 else edge_attr
     if abstract(_plain(edge_index)) or abstract(edge_attr):
-        source, target = _plain(edge_index)
+        source, target = _plain(edge_index).long()
         return Graph.from_edges(source, target, rows, num_vertices=num_vertices, num_sources=num_sources)
     known = _sorted(edge_index, num_vertices, num_sources)
     order = known.graph.labels.index
@@ -100,9 +102,10 @@ def graph_of(
     stamp = None if edge_attr.requires_grad else _stamp(edge_attr)
     seen = known.labelled.get(edge_attr)
     if seen is None or stamp is None or seen[0] != stamp:
-        labels = Labels.distinct(rows)
-        checked = known.graph.with_labels(labels)
-        seen = stamp or 0, checked.with_labels(labels.at(order), check=False) if labels.shared else None
+        with ordinary_tensors():
+            labels = Labels.distinct(rows)
+            checked = known.graph.with_labels(labels)
+            seen = stamp or 0, checked.with_labels(labels.at(order), check=False) if labels.shared else None
         if stamp is not None:
             known.labelled[edge_attr] = seen
     _, graph = seen
@@ -116,7 +119,8 @@ def _sorted(edge_index: Tensor, num_vertices: int, num_sources: int | None) -> _
     known = _MEMORY.get(plain)
     if known is not None and known.key == key and key[0] is not None:
         return known
-    known = _Remembered(key, _sort(edge_index, num_vertices, num_sources))
+    with ordinary_tensors():
+        known = _Remembered(key, _sort(edge_index, num_vertices, num_sources))
     if key[0] is not None:
         _MEMORY[plain] = known
     return known
@@ -124,7 +128,7 @@ def _sorted(edge_index: Tensor, num_vertices: int, num_sources: int | None) -> _
 
 def _sort(edge_index: Tensor, num_vertices: int, num_sources: int | None) -> Graph:
     """Sort the edges, or use an order by target that an `EdgeIndex` has; their labels are their positions."""
-    ends = _plain(edge_index)
+    ends = _plain(edge_index).long()
     m, device = ends.shape[1], ends.device
     # A counting sort is several times faster than gathering edges in a known order.
     order, other = (None, None) if edges.native(ends) else _orders_of(edge_index)

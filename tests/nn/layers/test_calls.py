@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import nn, Tensor
 
-from edgecond import ECConv, FilterNetwork
+from edgecond import ECConv, FilterNetwork, Graph
 from tests.nn.layers.zoo import agree, close, D_IN, D_OUT, FILTERS, LABELS, M, N, nnconv, random_edges, random_layer, S
 
 SOURCES = 12  # of the bipartite graphs, whose targets are N vertices
@@ -152,3 +152,32 @@ class TestAttributes:
         conv.reset_parameters()
 
         assert not any(torch.equal(a, b) for a, b in zip(before, conv.filters.parameters(), strict=True))
+
+
+@every_kind_of_labels
+@pytest.mark.parametrize("d_out", [2, 40], ids=["by source", "by target"])
+def test_a_first_call_in_inference_mode_does_not_spoil_training(labels: Callable[[int], Tensor], d_out: int):
+    """Validation may come first: the order of the edges that it leaves behind takes part in the backward pass."""
+    filters = nn.Sequential(nn.Linear(S, 8), nn.ReLU(), nn.Linear(8, D_IN * d_out))
+    conv = ECConv(D_IN, d_out, filters).double()
+    x, edge_index, edge_attr = torch.randn(N, D_IN).double(), random_edges()[0], labels(M)
+    graph = Graph.from_edges(*edge_index, edge_attr, num_vertices=N)
+
+    with torch.inference_mode():
+        expected = conv(x, edge_index, edge_attr), conv(x, graph)
+
+    for out, before in zip((conv(x, edge_index, edge_attr), conv(x, graph)), expected, strict=True):
+        out.sum().backward()
+        close(out, before)
+
+
+def test_edges_of_32_bits_give_what_those_of_64_give():
+    """NNConv takes them too, but its gradient of the signal differs then (PyG 2.8.1, torch 2.13)."""
+    conv, (edge_index, edge_attr) = random_layer(), random_edges()
+    x = torch.randn(N, D_IN, requires_grad=True)
+
+    outs = [conv(x, edges, edge_attr) for edges in (edge_index.int(), edge_index)]
+
+    short, long = (torch.autograd.grad(out.square().sum(), x)[0] for out in outs)
+    torch.testing.assert_close(outs[0], outs[1], rtol=0, atol=0)
+    torch.testing.assert_close(short, long, rtol=0, atol=0)

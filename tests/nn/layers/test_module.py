@@ -52,13 +52,18 @@ class TestPrecision:
 
     @pytest.mark.parametrize("filters", [FILTERS["a perceptron"], FILTERS["no linear layer at the end"]])
     @pytest.mark.parametrize("low_memory", [False, True])
-    def test_autocast_is_near_single_precision(self, filters: Callable, low_memory: bool):
+    @pytest.mark.parametrize("inside", [False, True], ids=["", "backward pass inside"])
+    def test_autocast_is_near_single_precision(self, filters: Callable, low_memory: bool, inside: bool):
         conv, graph, x = ECConv(D_IN, D_OUT, filters(), low_memory=low_memory), random_graph(), torch.randn(N, D_IN)
-        expected = conv(x, graph)
+        expected = conv(x.requires_grad_(), graph)
 
         with torch.autocast("cpu", dtype=torch.bfloat16):
             out = conv(x, graph)
-        out.float().square().sum().backward()
+            loss = out.float().square().sum()
+            if inside:
+                loss.backward()
+        if not inside:
+            loss.backward()
 
         torch.testing.assert_close(out.float(), expected, rtol=0, atol=0.03)
         assert all(parameter.grad.isfinite().all() for parameter in conv.parameters())

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from edgecond.errors import CheckpointError
+from edgecond.errors import CheckpointError, DataWarning
 from edgecond.nn.training import Step
 from edgecond.paper.records import is_of, read_records, reproduce
 from edgecond.runs.recipe import find, read, Recipe
@@ -43,6 +43,20 @@ def test_the_settings_of_a_record_are_kept_under_their_digest(recipe, tmp_path):
     (held,) = read_records(tmp_path / "results/synthetic/ecc")
     assert is_of(held, recipe, tmp_path / "results")
     assert not is_of(held, recipe.model_copy(update={"identity": True}), tmp_path / "results")
+
+
+def test_a_shorter_run_leaves_the_record_of_a_longer_one(recipe, tmp_path):
+    """A first try with --epochs 1 must not replace what the tables show."""
+    options = {"runs": tmp_path / "runs", "results": tmp_path / "results", "restart": True}
+    path = tmp_path / "results/synthetic/ecc/fold0-seed0.json"
+    reproduce(recipe, 0, 0, epochs=2, **options)
+    before = path.read_text()
+
+    with pytest.warns(DataWarning, match=r"fold0-seed0\.json holds a record of 2 epochs and is kept: this run has 1\."):
+        shorter = reproduce(recipe, 0, 0, epochs=1, **options)
+
+    assert (shorter["epochs"], path.read_text()) == (1, before)
+    assert reproduce(recipe, 0, 0, epochs=3, **options) == json.loads(path.read_text())
 
 
 def test_a_record_that_cannot_be_written_costs_no_training(recipe, tmp_path):

@@ -174,6 +174,14 @@ def test_settings_are_changed_by_their_dotted_names():
     assert recipe.train.drops == find("nci1/ecc").train.drops
 
 
+def test_an_experiment_has_the_folds_of_its_row():
+    """The folds of a data set are given: three of ten are not a cross-validation with three folds."""
+    with pytest.raises(
+        RecipeError, match=r"the folds of mutag/ecc are those of its data set: got folds=3\. .*--fold\."
+    ):
+        experiment(find("mutag/ecc"), {"folds": 3})
+
+
 def test_an_experiment_is_named_after_its_row_and_the_settings_that_differ():
     row = find("nci1/ecc")
     changed = experiment(row, {"train.momentum": 0, "labels": "given+1/deg", "hidden": [32, 16]})

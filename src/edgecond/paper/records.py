@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import warnings
 from collections.abc import Mapping
 from datetime import datetime, UTC
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 
 import torch
 
-from edgecond.errors import DataError, listed
+from edgecond.errors import DataError, DataWarning, listed
 from edgecond.files import reading, write_atomic
 from edgecond.nn import kernels, parallel
 from edgecond.runs.blocks import Record
@@ -33,7 +34,7 @@ def reproduce(
     about: dict[str, Any] | None = None,
     **options: Any,
 ) -> dict[str, Any]:
-    """Train and test one fold of a row, and write its record.
+    """Train and test one fold of a row, and write its record; one of more epochs is kept in its place.
 
     Args:
         recipe: The row.
@@ -69,8 +70,25 @@ def reproduce(
         "versions": versions(),
         **(about or {}),
     }
-    write_record(results / f"{name}.json", record)
+    path = results / f"{name}.json"
+    if (held := _epochs_of(path)) > record["epochs"]:
+        warnings.warn(
+            f"{path} holds a record of {held} epochs and is kept: this run has {record['epochs']}. "
+            "For a record of it, name another directory with --results.",
+            DataWarning,
+            stacklevel=2,
+        )
+    else:
+        write_record(path, record)
     return record
+
+
+def _epochs_of(path: Path) -> int:
+    """Return the number of epochs of a record; 0 if there is none that can be read."""
+    try:
+        return Record.model_validate_json(path.read_bytes()).epochs
+    except (OSError, ValueError):
+        return 0
 
 
 def write_measurements(folder: str, model: Model, results: Path, metrics: Mapping[str, float], **more: Any) -> Path:

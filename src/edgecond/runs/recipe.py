@@ -266,6 +266,11 @@ def experiment(recipe: Recipe, changes: Mapping[str, Any]) -> Recipe:
     """Return a row with other settings, under the name `ROW/NAME=VALUE,NAME=VALUE`, without numbers of the paper."""
     if not changes:
         return recipe
+    if "folds" in changes:
+        raise RecipeError(
+            f"the folds of {recipe.name} are those of its data set: got folds={changes['folds']}. "
+            "Choose some with --fold."
+        )
     changed = with_settings(recipe, changes)
     texts = format_settings(changed)
     what = ",".join(f"{name}={texts[name]}" for name in sorted(changes)).replace(" ", "")

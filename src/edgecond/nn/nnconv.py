@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from copy import deepcopy
-from typing import TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
 import torch
 from torch import nn, Tensor
@@ -12,7 +13,7 @@ from edgecond.nn.convolution.aggregation import find_pyg
 from edgecond.nn.inspection import hooked, last_linear
 
 if TYPE_CHECKING:
-    from torch_geometric.nn import NNConv
+    from torch_geometric.nn import MLP, NNConv
 
 
 def reduce_of(layer: NNConv) -> str:
@@ -55,7 +56,10 @@ class _Transposed(nn.Module):
 
 
 def filters_of(network: nn.Module, d_in: int, d_out: int) -> nn.Module:
-    """Return a copy of a filter network of PyG, with filters of (d_in, d_out) transposed to (d_out, d_in)."""
+    """Return a copy of a filter network of PyG, with filters of (d_in, d_out) transposed to (d_out, d_in).
+
+    Its last layer is seen inside an `MLP` of PyG too.
+    """
     try:
         network = deepcopy(network)
     except RuntimeError as error:
@@ -63,6 +67,7 @@ def filters_of(network: nn.Module, d_in: int, d_out: int) -> nn.Module:
             "a filter network must be copied, and torch cannot copy this one: the older weight norm and spectral norm "
             "are the usual cause. Use those of torch.nn.utils.parametrizations."
         ) from error
+    network = _in_sequence(network)
     last = last_linear(network)
     # The weight of a parametrised layer, as with spectral norm, cannot be transposed in place.
     if type(last) is not nn.Linear or last.out_features != d_in * d_out:
@@ -72,3 +77,36 @@ def filters_of(network: nn.Module, d_in: int, d_out: int) -> nn.Module:
             columns = parameter.view(d_in, d_out, -1).transpose(0, 1).reshape(parameter.shape)
             parameter.copy_(columns)
     return network
+
+
+def _in_sequence(network: Any) -> nn.Module:
+    """Return a network with the `MLP`s and `Linear`s of PyG in it as the layers of torch that they run."""
+    from torch_geometric.nn import BatchNorm, Linear, MLP
+
+    if hooked(network):
+        return network
+    if type(network) is nn.Sequential:
+        for name, part in network.named_children():
+            network._modules[name] = _in_sequence(part)
+    elif type(network) is Linear:
+        linear = nn.Linear(network.in_channels, network.out_channels, device="meta")  # which draws no numbers
+        linear.weight, linear.bias, linear.training = network.weight, network.bias, network.training
+        return linear
+    elif type(network) is BatchNorm and not network.allow_single_element:
+        return network.module
+    elif type(network) is MLP and isinstance(network.act, nn.Module | None):
+        return nn.Sequential(*map(_in_sequence, _layers(network))).train(network.training)
+    return network
+
+
+def _layers(network: MLP) -> Iterator[nn.Module]:
+    """Yield the layers of an `MLP` of PyG in the order of its `forward`."""
+    for number, linear in enumerate(network.lins):
+        yield linear
+        if number < len(network.norms):
+            after = [network.norms[number], network.act]
+            for layer in reversed(after) if network.act_first else after:
+                if layer is not None and type(layer) is not nn.Identity:
+                    yield layer
+        if network.dropout[number]:
+            yield nn.Dropout(network.dropout[number])

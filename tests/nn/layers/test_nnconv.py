@@ -8,6 +8,7 @@ import torch
 from torch import nn, Tensor
 
 from edgecond import ECConv, Graph
+from edgecond.nn.inspection import last_linear
 from tests.nn.layers.zoo import (
     close,
     D_IN,
@@ -80,6 +81,17 @@ class TestFromNNConv:
 
         close(ours, theirs)
         close(next(conv.filters.parameters()).grad, layer.nn[0].weight.grad)
+
+    @pytest.mark.parametrize("norm", [None, "batch_norm", "layer_norm"])
+    def test_the_layers_of_an_mlp_of_pyg_are_seen(self, norm: str | None):
+        """Its last layer is linear, so no filter is formed."""
+        layer = nnconv(pyg.MLP([S, 8, D_IN * D_OUT], norm=norm, dropout=0.1))
+
+        conv = ECConv.from_nnconv(layer)
+
+        assert last_linear(conv.filters) is not None
+        assert all(part.training for part in conv.filters.modules())
+        assert not any(part.training for part in ECConv.from_nnconv(layer.eval()).filters.modules())
 
     @pytest.mark.parametrize("end", [[], [nn.Tanh()]], ids=["linear", "not linear"])
     def test_what_f_draws_at_random_is_that_of_the_gradient(self, end: list[nn.Module]):

@@ -49,6 +49,9 @@ FILTERS: dict[str, Callable[[], nn.Module]] = {
     "no linear layer at the end": lambda: nn.Sequential(nn.Linear(S, THETA), nn.Tanh()),
     "any module": Wave,
     "an MLP of PyG": lambda: pyg.MLP([S, 8, THETA], norm=None),
+    "an MLP of PyG with batch norm": lambda: pyg.MLP([S, 8, 6, THETA], act="tanh", act_first=True),
+    "an MLP of PyG, not linear at the end": lambda: pyg.MLP([S, 8, THETA], norm="layer_norm", plain_last=False),
+    "an MLP of PyG inside, without biases": lambda: nn.Sequential(pyg.MLP([S, 8], bias=False), pyg.Linear(8, THETA)),
     "a parametrised layer": lambda: nn.Sequential(
         nn.Linear(S, 8), nn.ReLU(), nn.utils.parametrizations.orthogonal(nn.Linear(8, THETA))
     ),

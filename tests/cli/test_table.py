@@ -21,6 +21,12 @@ def test_a_table_has_the_numbers_of_the_paper_and_marks_what_is_missing():
     assert re.search(r"sydney/ecc +f1 +78\.4 +- +0/4", run(app, ["table", "1"]).output)
 
 
+def test_a_directory_of_records_that_does_not_exist_is_named():
+    result = run(app, ["table", "1", "--results", "resluts"])
+
+    assert "resluts does not exist, so nothing is rerun" in result.stderr
+
+
 def test_gains_are_beside_those_of_the_paper_and_missing_ones_are_marked():
     """Table 4: without edge labels NCI1 loses 83.80 - 76.82 points."""
     assert re.search(r"nci1/no-labels +acc +-7\.0 +- +- +- +0\n", run(app, ["table", "gains"]).output)

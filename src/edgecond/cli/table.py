@@ -58,6 +58,8 @@ def table(
         rows.append([entry.recipe.name, *cells, *others, entry.row])
     headers = ["row", "metric", "paper", "rerun", "±", "folds", "seeds", "epochs", *baselines, "in the paper"]
     print_table(headers, rows)
+    if not results.is_dir():
+        echo(f"{results} does not exist, so nothing is rerun: `edgecond reproduce ROW` writes records.", err=True)
     echo("±: standard deviation over folds; the metric of a fold is the mean over its seeds.")
     if baselines:
         echo(f"{', '.join(baselines)}: baselines on the same folds and a single view (`edgecond baseline NAME ROW`).")

@@ -62,6 +62,10 @@ def graph_of_call(
         raise ValueError(f"edge_index must hold the numbers of vertices as int64 or int32: got {edge_index.dtype}.")
     if edge_attr is None:
         raise ValueError("edge-conditioned convolution needs labels: pass edge_attr, one row per edge.")
+    if not isinstance(edge_attr, Tensor):
+        raise ValueError(f"edge_attr must be a tensor with a row for each edge: got a {type(edge_attr).__name__}.")
+    if size is not None and (not isinstance(size, tuple | list) or len(size) != 2):
+        raise ValueError(f"size must be a pair, the numbers of sources and targets: got {size!r}.")
     rows = source.shape[0], None if target is None or target is source else target.shape[0]
     size = (None, None) if size is None else size
     if _is_edge_index(edge_index):

@@ -171,6 +171,9 @@ class ECConv(nn.Module):
             edge_attr: Labels of the edges of an `edge_index`; a vector is a label of width 1.
             size: Numbers of sources and targets of an `edge_index` between two sets of vertices.
         """
+        if not isinstance(x, Tensor) and not (isinstance(x, tuple | list) and len(x) == 2):
+            found = f"{len(x)} signals" if isinstance(x, tuple | list) else f"a {type(x).__name__}"
+            raise ValueError(f"the signal must be a tensor, or a pair of those of sources and targets: got {found}.")
         source, target = (x, x) if isinstance(x, Tensor) else x
         if isinstance(edge_index, Graph):
             graph = edge_index

@@ -1,6 +1,7 @@
 """ECConv refuses arguments that do not fit, with an error that states what must hold and what was found."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
@@ -95,6 +96,11 @@ def test_labels_that_do_not_fit_are_refused(graph: Graph, facts: str):
             (torch.zeros(2, M, dtype=torch.long), torch.zeros(M, S), (N + 1, N)),
             r"size .*: got \(10, 9\) for \(9, None\)\.",
         ),
+        (
+            (torch.zeros(2, M, dtype=torch.long), torch.zeros(M, S), 9),
+            r"size must be a pair, the numbers of sources and targets: got 9\.",
+        ),
+        ((torch.zeros(2, M, dtype=torch.long), [[0.0] * S] * M), r"edge_attr must be a tensor .*: got a list\."),
         ((torch.eye(2).to_sparse(), torch.zeros(2, S)), r"edge_index of shape \(2, edges\): got a sparse Tensor\."),
         ((torch.zeros(2, M, dtype=torch.long), torch.full((M, S), torch.nan)), r"finite: .*nan.* row 0"),
     ],
@@ -108,6 +114,8 @@ def test_labels_that_do_not_fit_are_refused(graph: Graph, facts: str):
         "too few labels",
         "a scalar",
         "size",
+        "a size of one number",
+        "labels in a list",
         "sparse",
         "nan",
     ],
@@ -115,6 +123,14 @@ def test_labels_that_do_not_fit_are_refused(graph: Graph, facts: str):
 def test_edges_that_do_not_fit_are_refused(edges: tuple, facts: str):
     with pytest.raises(ValueError, match=facts):
         random_layer()(torch.randn(N, D_IN), *edges)
+
+
+@pytest.mark.parametrize(
+    ("x", "found"), [(torch.zeros(N, D_IN).numpy(), "a ndarray"), ((torch.zeros(N, D_IN),) * 3, "3 signals")]
+)
+def test_a_signal_that_is_neither_a_tensor_nor_a_pair_is_refused(x: Any, found: str):
+    with pytest.raises(ValueError, match=f"must be a tensor, or a pair of those of sources and targets: got {found}"):
+        random_layer()(x, random_graph())
 
 
 def test_an_arbitrary_filter_network_of_the_wrong_width_is_refused_when_it_runs():

@@ -282,14 +282,19 @@ def test_folds_in_parallel_give_the_same_predictions(crossed: tuple[Path, str], 
     assert "mean of 2 folds" in again
 
 
-def test_points_of_clouds_are_predicted_out_of_fold(tmp_path: Path):
-    """A row for each point of each cloud: four clouds of ten points."""
+def labelled_scans(folder: Path) -> None:
+    """Write four clouds of ten points, whose classes alternate."""
     rng = np.random.default_rng(0)
-    (tmp_path / "scans").mkdir()
+    folder.mkdir()
     for number in range(4):
         points = np.column_stack([rng.random((10, 3)), np.arange(10) % 2])
         lines = [",".join(map(str, row)) for row in points.tolist()]
-        (tmp_path / "scans" / f"{number}.csv").write_text("x,y,z,label\n" + "\n".join(lines) + "\n")
+        (folder / f"{number}.csv").write_text("x,y,z,label\n" + "\n".join(lines) + "\n")
+
+
+def test_points_of_clouds_are_predicted_out_of_fold(tmp_path: Path):
+    """A row for each point of each cloud: four clouds of ten points."""
+    labelled_scans(tmp_path / "scans")
     words = ["--vertices", "label", "--folds", "2", "--epochs", "1", "--set", "network=C(4)-V-FC(2)"]
 
     edgecond("train", tmp_path / "scans", *words, "--out", tmp_path / "run")
@@ -298,3 +303,47 @@ def test_points_of_clouds_are_predicted_out_of_fold(tmp_path: Path):
     assert list(rows[0]) == ["file", "point", "fold", "truth", "class", "probability"]
     assert len(rows) == 40
     assert all(row["truth"] == str(int(row["point"]) % 2) for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("target", "outputs", "columns"),
+    [
+        (["y"], 1, ["y", "spread"]),
+        (["kind"], 2, ["class", "probability", "spread"]),
+        (["y", "x"], 2, ["y", "x", "spread(y)", "spread(x)"]),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_out_of_fold_predictions_of_ensembles_have_their_spread(
+    target: list[str], outputs: int, columns: list[str], tmp_path: Path
+):
+    """The spread of two networks, as each of them and `predict` with both of them write it, fold by fold."""
+    rows = [f"{smiles},{number / 7},{number * 9.0},{'ab'[number % 2]}" for number, smiles in enumerate(RINGS)]
+    (tmp_path / "rings.csv").write_text("smiles,y,x,kind\n" + "\n".join(rows) + "\n")
+    words = [word for name in target for word in ("--target", name)]
+    words += ["--ensemble", "2", "--folds", "2", "--epochs", "1", "--set", f"network=C(4)-GAP-FC({outputs})"]
+
+    edgecond("train", tmp_path / "rings.csv", *words, "--out", tmp_path / "run")
+    edgecond("predict", tmp_path / "run" / "fold1", tmp_path / "rings.csv", "--out", tmp_path / "all.csv")
+
+    found = list(csv.DictReader((tmp_path / "run" / "predictions.csv").open(encoding="utf-8")))
+    predicted = {row["row"]: row for row in csv.DictReader((tmp_path / "all.csv").open(encoding="utf-8"))}
+    assert list(found[0])[-len(columns) :] == columns
+    for row in found:
+        if row["fold"] == "1":
+            for name in columns:
+                expected = predicted[row["row"]][name]
+                assert row[name] == expected if name == "class" else float(row[name]) == pytest.approx(float(expected))
+    assert max(float(row[columns[-1]]) for row in found) > 0
+
+
+def test_out_of_fold_predictions_of_points_have_the_spread_of_an_ensemble(tmp_path: Path):
+    labelled_scans(tmp_path / "scans")
+    words = ["--vertices", "label", "--ensemble", 2, "--folds", 2, "--epochs", 1, "--set", "network=C(4)-V-FC(2)"]
+
+    edgecond("train", tmp_path / "scans", *words, "--out", tmp_path / "run")
+
+    rows = list(csv.DictReader((tmp_path / "run" / "predictions.csv").open(encoding="utf-8")))
+    assert list(rows[0]) == ["file", "point", "fold", "truth", "class", "probability", "spread"]
+    assert len(rows) == 40
+    assert all(float(row["spread"]) > 0 for row in rows)

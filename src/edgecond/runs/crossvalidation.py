@@ -12,7 +12,7 @@ import numpy as np
 
 from edgecond.files import atomic_file, csv_line, path_text, write_atomic
 from edgecond.runs.model import Model
-from edgecond.runs.prediction import columns
+from edgecond.runs.prediction import place_columns, Wanted
 from edgecond.runs.user_data import Dataset
 
 PREDICTIONS, METRICS, FINAL = "predictions.csv", "metrics.json", "final"
@@ -36,10 +36,10 @@ def fold_directory(out: Path, fold: int) -> Path:
 
 
 def evaluate_fold(model: Model, dataset: Dataset, fold: int) -> FoldResult:
-    """Test the model of a fold."""
-    test, task, names = dataset.test, model.task, model.classes
-    views, y = model.outputs_per_view(test), test.ys.numpy()
-    outputs = np.mean(views, axis=0)
+    """Test the model of a fold; a row has what `edgecond predict` writes, beside the truth."""
+    test, task, names, wanted = dataset.test, model.task, model.classes, Wanted(model)
+    views, y = model.outputs_per_member(test), test.ys.numpy()
+    outputs, spreads = model.mean_and_spread(views)
     sizes = [len(test.take([number]).ys) for number in range(len(test))] if task.per_vertex else [1] * len(test)
     rows: list[Row] = []
     position = 0
@@ -47,12 +47,12 @@ def evaluate_fold(model: Model, dataset: Dataset, fold: int) -> FoldResult:
         where = place | {"file": path_text(place["file"]), "fold": fold}
         for number in range(size):
             unit = {model.kind.unit: number} if task.per_vertex else {}
-            truth, prediction = task.truth(names, y[position]), task.row(names, outputs[position])
+            spread = None if spreads is None else spreads[position]
+            truth, prediction = task.truth(names, y[position]), wanted.row(outputs[position], spread, None)
             rows.append(where | unit | truth | prediction)
             position += 1
-    truths, predicted = list(task.truth(names, y[0])), task.columns(names)
-    header = [name for name in columns(model) if name not in predicted]
-    return FoldResult(fold, len(test), model.metrics(views, y), [*header, "fold", *truths, *predicted], rows)
+    header = [*place_columns(model), "fold", *task.truth(names, y[0]), *wanted.columns()]
+    return FoldResult(fold, len(test), model.metrics([view.mean(0) for view in views], y), header, rows)
 
 
 def summarise(results: Sequence[FoldResult]) -> tuple[dict[str, float], dict[str, float]]:

@@ -118,8 +118,12 @@ def columns(model: Model, wanted: Wanted | Embedding | None = None, ply: Path | 
         if not model.kind.writes_points or not model.task.per_vertex:
             raise DataError(f"--ply is for models that predict for points: {model.recipe.name} does not. Leave it out.")
         return ["file", "written"]
-    unit = [model.kind.unit] if model.task.per_vertex else []
-    return [*model.kind.place, *unit, *(wanted or Wanted(model)).columns()]
+    return [*place_columns(model), *(wanted or Wanted(model)).columns()]
+
+
+def place_columns(model: Model) -> list[str]:
+    """Return the names of the columns that say which example, and which of its vertices, a prediction is for."""
+    return [*model.kind.place, *([model.kind.unit] if model.task.per_vertex else [])]
 
 
 def predicted(model: Model, X: Any, *, views: int | None = None, features: Any = None, **options: Any) -> list[Row]:

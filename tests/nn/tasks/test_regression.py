@@ -57,3 +57,31 @@ def test_the_mean_prediction_is_explained_in_its_own_units():
 
     assert task.explained(torch.tensor([[[0.0, 1.0]], [[0.0, 3.0]]]), 1).tolist() == [14.0]
     assert task.explained_target(np.zeros((1, 2))) == 0
+
+
+@pytest.mark.parametrize(
+    ("scale", "written"),
+    [
+        (2e-9, 1.234568e-9),  # seven digits of 2.000000e-9 end at the fifteenth decimal
+        (0.05, 0.0),  # and those of 0.05000000 at the eighth
+        (1.0, 0.0),
+        (300.0, 0.0),
+    ],
+)
+def test_small_numbers_have_seven_digits_of_the_deviation_of_their_target(scale: float, written: float):
+    """By hand, for 1.23456789e-9."""
+    task, value = Regression((0.0,), (scale,)), np.array([1.23456789e-9])
+
+    cells = [
+        *task.row(["y"], value).values(),
+        *task.spread_row(["y"], value, value).values(),
+        task.bounds_row(["y"], value, None, [0.0])["upper"],
+    ]
+
+    assert cells == [written] * 3
+
+
+@pytest.mark.parametrize(("scale", "written"), [(0.05, 0.12345679), (1.0, 0.123457), (300.0, 0.123457)])
+def test_other_numbers_have_at_least_six_decimals(scale: float, written: float):
+    """By hand: targets of deviation 1 and more are written as they were before."""
+    assert Regression((0.0,), (scale,)).row(["y"], np.array([0.123456789])) == {"y": written}

@@ -18,6 +18,9 @@ from edgecond.nn.tasks.reporting import Reported
 from edgecond.nn.tasks.uncertainty import Judged
 from edgecond.notation import Architecture
 
+DECIMALS = 6
+"""Number of decimals that are written, at least."""
+
 
 class Loss(NamedTuple):
     """Sums over the examples of a batch: the loss is `total / weight`, the training metric `metric / known`.
@@ -216,8 +219,7 @@ class Task(Reported):
         self, names: Sequence[str], output: Float[np.ndarray, " t"], spread: Float[np.ndarray, " t"]
     ) -> dict[str, float]:
         """Return the spread over the members of an ensemble by the names of columns, for one example."""
-        found = zip(titles("spread", names), spread, strict=True)
-        return {name: round(float(value), 6) for name, value in found}
+        return dict(zip(titles("spread", names), self.rounded(spread), strict=True))
 
     def bounds_row(
         self,
@@ -282,6 +284,10 @@ class Task(Reported):
             output: Its outputs.
             probabilities: Whether the probability of every class is wanted.
         """
+
+    def rounded(self, numbers: Float[np.ndarray, " t"]) -> list[float]:
+        """Return a number for each output, such as a probability, with as many decimals as are written."""
+        return [round(float(number), DECIMALS) for number in numbers]
 
     def probability_columns(self, names: Sequence[str]) -> dict[str, str]:
         """Return the column of a prediction that holds the probability of each class or label, if there is any."""

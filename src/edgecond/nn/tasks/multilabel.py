@@ -167,7 +167,7 @@ class Multilabel(Task):
         return list(names)
 
     def row(self, names: Sequence[str], output: Float[np.ndarray, " t"], probabilities: bool = False) -> dict[str, Any]:
-        return {name: round(float(value), 6) for name, value in zip(names, output, strict=True)}
+        return dict(zip(names, self.rounded(output), strict=True))
 
     def probability_columns(self, names: Sequence[str]) -> dict[str, str]:
         return {name: name for name in names}

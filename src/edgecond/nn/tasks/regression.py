@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import floor, log10
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,12 +13,15 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor
 
-from edgecond.nn.tasks.base import Loss, Task, titles, weighted_sum
+from edgecond.nn.tasks.base import DECIMALS, Loss, Task, titles, weighted_sum
 from edgecond.nn.tasks.columns import known_pairs, means
 from edgecond.nn.tasks.combinations import Outputs, Views
 from edgecond.nn.tasks.conformal import Scores
 from edgecond.nn.tasks.findings import Finding, Gallery, Marks, Part, Scatter, SHOWN, Table
 from edgecond.nn.tasks.uncertainty import coverage_table, Judged, retention_curve, uncertainty_section
+
+DIGITS = 7
+"""Number of digits of a target's standard deviation that are written."""
 
 
 @dataclass(frozen=True)
@@ -114,12 +118,9 @@ class Regression(Task):
         limits: Sequence[float],
     ) -> dict[str, Any]:
         half = np.array(limits) * self._unit(spread)
-        ends = zip(titles("lower", names), titles("upper", names), output - half, output + half, strict=True)
-        return {
-            name: round(float(end), 6)
-            for below, above, *pair in ends
-            for name, end in zip((below, above), pair, strict=True)
-        }
+        lower = zip(titles("lower", names), self.rounded(output - half), strict=True)
+        upper = zip(titles("upper", names), self.rounded(output + half), strict=True)
+        return {name: end for pair in zip(lower, upper, strict=True) for name, end in pair}
 
     def judged(self, y: Outputs, outputs: Outputs, spread: Outputs | None) -> Judged:
         """Return errors and spreads of all targets in standard deviations of the training set."""
@@ -160,7 +161,11 @@ class Regression(Task):
         return list(names)
 
     def row(self, names: Sequence[str], output: Float[np.ndarray, " t"], probabilities: bool = False) -> dict[str, Any]:
-        return {name: round(float(value), 6) for name, value in zip(names, output, strict=True)}
+        return dict(zip(names, self.rounded(output), strict=True))
+
+    def rounded(self, numbers: Float[np.ndarray, " t"]) -> list[float]:
+        """Return a number for each target, with seven digits of its standard deviation and at least six decimals."""
+        return [round(float(number), _decimals(scale)) for number, scale in zip(numbers, self.scale, strict=True)]
 
     def findings(self, names: Sequence[str], y: Outputs, views: Views) -> list[Finding]:
         outputs = np.mean(views, axis=0)
@@ -200,6 +205,11 @@ class Regression(Task):
             return [Finding("Errors", "There are none.")]
         lead = "The largest errors, relative to the standard deviation of their target."
         return [Finding("Errors", lead, (Gallery(examples),))]
+
+
+def _decimals(scale: float) -> int:
+    """Return the number of decimals with which numbers of a standard deviation are written."""
+    return max(DECIMALS, DIGITS - 1 - floor(log10(scale))) if scale > 0 else DECIMALS
 
 
 def error_metrics(y: Outputs, predicted: Outputs) -> list[dict[str, float]]:

@@ -347,3 +347,20 @@ def test_out_of_fold_predictions_of_points_have_the_spread_of_an_ensemble(tmp_pa
     assert list(rows[0]) == ["file", "point", "fold", "truth", "class", "probability", "spread"]
     assert len(rows) == 40
     assert all(float(row["spread"]) > 0 for row in rows)
+
+
+def test_targets_with_the_names_of_other_columns_are_predicted_beside_them(tmp_path: Path):
+    """The row of the spreadsheet, the fold and the distance to the training set stay what they are."""
+    rows = [f"{smiles},{-1000 - number},{-1000.5 + number}" for number, smiles in enumerate(RINGS)]
+    (tmp_path / "rings.csv").write_text("smiles,fold,distance\n" + "\n".join(rows) + "\n")
+    words = ["--target", "fold", "--target", "distance", "--epochs", 1, "--set", "network=C(4)-GAP-FC(2)"]
+
+    edgecond("train", tmp_path / "rings.csv", *words, "--folds", 2, "--out", tmp_path / "run")
+    edgecond("predict", tmp_path / "run/fold0", tmp_path / "rings.csv", "--applicability", "--out", tmp_path / "all")
+
+    folds = list(csv.DictReader((tmp_path / "run" / "predictions.csv").open(encoding="utf-8")))
+    assert {row["fold"] for row in folds} == {"0", "1"}
+    assert all(float(row["prediction(fold)"]) < -900 for row in folds)
+    predicted = list(csv.DictReader((tmp_path / "all").open(encoding="utf-8")))
+    assert list(predicted[0])[3:] == ["prediction(fold)", "prediction(distance)", "distance"]
+    assert all(float(row["distance"]) >= 0 > -900 > float(row["prediction(distance)"]) for row in predicted)

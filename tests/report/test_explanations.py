@@ -10,7 +10,7 @@ import pytest
 
 from edgecond.graph import Cloud, Mesh
 from edgecond.report.drawings import drawn
-from edgecond.report.explanations import panels, shades, strongest, write
+from edgecond.report.explanations import caption, panels, shades, strongest, write
 from edgecond.report.figures import Picture, shade, SHADES, Shades
 from edgecond.report.molecules import molecule
 from edgecond.runs.explanation import explained, Wanted
@@ -45,6 +45,16 @@ def test_an_explanation_is_drawn_relative_to_its_largest_attribution(make, tmp_p
     assert markers[0]["color"] == pytest.approx(values.units.tolist(), abs=1e-3)
     assert found[0].target in panel.caption
     assert '<th scope="col">4</th>' in strongest(made.model, found)
+
+
+def test_a_caption_has_other_predictions_before_the_one_that_is_explained(tmp_path):
+    made = of_clouds(tmp_path)
+    (found,) = explained(made.model, made.test, [0], Wanted(views=1, steps=16))
+
+    text = caption(replace(found, target="row", prediction={"prediction(row)": 1.0, "y": 2.0}))
+
+    assert "y 2.0; " in text
+    assert "prediction(row)" not in text
 
 
 def test_the_largest_attributions_are_named_with_their_ends_and_level(tmp_path):

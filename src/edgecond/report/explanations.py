@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from edgecond.files import atomic_file
+from edgecond.nn.tasks.base import prediction_columns
 from edgecond.report import drawings
 from edgecond.report.figures import Panel, Picture, Shades
 from edgecond.report.page import cards, figures, page, section, table
@@ -55,7 +56,8 @@ def panels(explanations: Sequence[Explanation]) -> list[Panel | Picture]:
 def caption(explanation: Explanation) -> str:
     """Return what was predicted and is explained."""
     name = name_of(explanation)
-    others = {what: value for what, value in explanation.prediction.items() if what != explanation.target}
+    own = prediction_columns([explanation.target])
+    others = {what: value for what, value in explanation.prediction.items() if what not in own}
     predicted = ", ".join(f"{what} {value}" for what, value in others.items())
     about = f"{explanation.meaning} of {explanation.target} {explanation.output:.3g}"
     baseline = f"{explanation.baseline:.3g} at the baseline"

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import torch
 
+from edgecond.data.kinds import KINDS
 from edgecond.errors import RecipeError
 from edgecond.nn import tasks
 from edgecond.nn.tasks import Classification
+from edgecond.nn.tasks.base import prediction_columns, RESERVED
 from edgecond.nn.tasks.multilabel import Multilabel
 from edgecond.nn.tasks.regression import Regression
 from edgecond.notation import Architecture
@@ -94,3 +97,22 @@ def test_certainty_is_coverage_calibration_error_and_gain_by_spread():
     assert found["coverage"] == 0.5
     assert found["calibration_error"] == pytest.approx((0.25 + 0.75) / 2)
     assert found["retention_gain"] == pytest.approx(1 - (0.0 + 0.5) / 2 / 0.5)
+
+
+def test_columns_that_say_where_an_example_is_from_are_reserved():
+    for kind in KINDS.values():
+        assert {*kind.place, kind.unit, "fold"} <= RESERVED
+
+
+@pytest.mark.parametrize("task", [Multilabel(), Regression((0.0, 0.0), (1.0, 1.0), (1.0, 1.0))], ids=lambda t: t.name)
+def test_a_target_with_the_name_of_another_column_is_predicted_in_a_column_of_its_own(task):
+    """With one target, spread and bounds are `spread`, `lower`, `upper` and `set`; with two, they have its name."""
+    names, two = ["distance", "logS"], np.zeros(2)
+
+    assert task.columns(names) == list(task.row(names, two)) == ["prediction(distance)", "logS"]
+    assert set(task.probability_columns(names).values()) <= set(task.columns(names))
+    for name in ("spread", "lower", "upper", "set"):
+        one = type(task)() if task.name == "multilabel" else Regression((0.0,), (1.0,), (1.0,))
+        beside = one.spread_row([name], two[:1], two[:1]) | one.bounds_row([name], two[:1], two[:1], [0.0])
+        assert not beside.keys() & set(one.columns([name]))
+    assert prediction_columns(["y", "row"]) == ["y", "prediction(row)"]

@@ -21,6 +21,12 @@ from edgecond.notation import Architecture
 DECIMALS = 6
 """Number of decimals that are written, at least."""
 
+RESERVED = frozenset(
+    {"file", "row", "smiles", "graph", "atom", "point", "vertex", "fold"}  # where a prediction is from
+    | {"spread", "lower", "upper", "set", "distance"}  # how sure it is
+)
+"""Columns that stand beside predictions in a table."""
+
 
 class Loss(NamedTuple):
     """Sums over the examples of a batch: the loss is `total / weight`, the training metric `metric / known`.
@@ -349,3 +355,8 @@ class Task(Reported):
 def titles(word: str, names: Sequence[str]) -> list[str]:
     """Return the names of columns about each target: `word` alone if there is one target, else `word(NAME)`."""
     return [word] if len(names) == 1 else [f"{word}({name})" for name in names]
+
+
+def prediction_columns(names: Sequence[str]) -> list[str]:
+    """Return the column of the prediction of each target: its name, or `prediction(NAME)` if that is reserved."""
+    return [f"prediction({name})" if name in RESERVED else name for name in names]

@@ -11,7 +11,7 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import nn, Tensor
 
-from edgecond.nn.tasks.base import Loss, Task, titles, weighted_sum
+from edgecond.nn.tasks.base import Loss, prediction_columns, Task, titles, weighted_sum
 from edgecond.nn.tasks.columns import known_pairs, means
 from edgecond.nn.tasks.combinations import Outputs, Views
 from edgecond.nn.tasks.conformal import Scores
@@ -164,13 +164,13 @@ class Multilabel(Task):
         return int(outputs.mean(0).argmax())
 
     def columns(self, names: Sequence[str], probabilities: bool = False) -> list[str]:
-        return list(names)
+        return prediction_columns(names)
 
     def row(self, names: Sequence[str], output: Float[np.ndarray, " t"], probabilities: bool = False) -> dict[str, Any]:
-        return dict(zip(names, self.rounded(output), strict=True))
+        return dict(zip(prediction_columns(names), self.rounded(output), strict=True))
 
     def probability_columns(self, names: Sequence[str]) -> dict[str, str]:
-        return {name: name for name in names}
+        return dict(zip(names, prediction_columns(names), strict=True))
 
     @classmethod
     def written(cls, metrics: Mapping[str, float]) -> str:

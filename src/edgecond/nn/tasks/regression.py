@@ -13,7 +13,7 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor
 
-from edgecond.nn.tasks.base import DECIMALS, Loss, Task, titles, weighted_sum
+from edgecond.nn.tasks.base import DECIMALS, Loss, prediction_columns, Task, titles, weighted_sum
 from edgecond.nn.tasks.columns import known_pairs, means
 from edgecond.nn.tasks.combinations import Outputs, Views
 from edgecond.nn.tasks.conformal import Scores
@@ -158,10 +158,10 @@ class Regression(Task):
         return self.outputs(scores)[:, :, target].mean(0)
 
     def columns(self, names: Sequence[str], probabilities: bool = False) -> list[str]:
-        return list(names)
+        return prediction_columns(names)
 
     def row(self, names: Sequence[str], output: Float[np.ndarray, " t"], probabilities: bool = False) -> dict[str, Any]:
-        return dict(zip(names, self.rounded(output), strict=True))
+        return dict(zip(prediction_columns(names), self.rounded(output), strict=True))
 
     def rounded(self, numbers: Float[np.ndarray, " t"]) -> list[float]:
         """Return a number for each target, with seven digits of its standard deviation and at least six decimals."""

@@ -13,6 +13,8 @@ import torch
 from typer.testing import CliRunner
 
 from edgecond.cli import app
+from edgecond.runs import user_data
+from edgecond.runs.model import Model
 from tests.data.datasets import tiny
 
 SMALL = ["--epochs", "1", "--set", "network=C(4)-GAP-FC(1)"]
@@ -267,6 +269,21 @@ def test_the_final_model_is_trained_on_everything_and_has_no_test_set(crossed: t
     assert "its metrics are those of the mean of the folds above" in printed
     assert result.exit_code == 2
     assert f"trained on all of its data. Its metrics are those of {out / 'run'}." in result.output
+
+
+def test_the_calibration_set_of_a_final_model_is_held_out_as_the_test_set_is(tmp_path: Path):
+    """By hand: a tenth of the twenty molecules, as rows of the same date stay together, are those of the last year.
+
+    The model keeps the embeddings of the others, from which those two differ.
+    """
+    words = ["--target", "y", "--time", "date", "--ensemble", 2, "--final", *SMALL, "--out", tmp_path]
+
+    printed = edgecond("train", "rings.csv", *words)
+
+    assert "The final model, trained on 18 examples and calibrated with 2, is in" in printed
+    model, molecules = Model.load(tmp_path / "final"), user_data.read("rings.csv", target=("y",), time="date")
+    expected = model.embeddings(molecules.everything.take(range(18)))
+    np.testing.assert_allclose(model.uncertainty.reference.embeddings, expected, atol=1e-6)
 
 
 def test_folds_in_parallel_give_the_same_predictions(crossed: tuple[Path, str], data: Path, tmp_path: Path):

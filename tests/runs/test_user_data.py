@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 
 from edgecond.cli import app
 from edgecond.data.datasets import synthetic
+from edgecond.data.kinds import Split
 from edgecond.errors import DataError, RecipeError
 from edgecond.runs import user_data
 from edgecond.runs.model import Model
@@ -307,3 +308,17 @@ def test_a_run_that_says_nonsense_of_its_data_gives_a_sentence(clouds: Path, tmp
     assert result.exit_code == 2
     assert isinstance(result.exception, SystemExit)
     assert result.stderr.startswith(str(run))
+
+
+def test_everything_is_trained_on_apart_from_a_calibration_set(tmp_path: Path):
+    """Arithmetic: of thirty alcohols, in six groups of five, a fifth is one group or more, and none is divided."""
+    rows = [f"{smiles},{-len(smiles) / 7},batch{number // 5}" for number, smiles in enumerate(ALCOHOLS)]
+    dataset = user_data.read(table(tmp_path, "smiles,logS,batch", rows), target=("logS",), group="batch")
+    how = Split(seed=3)
+
+    whole, none = dataset.loaded.everything(how, 0.0)
+    train, calibration = dataset.loaded.everything(how, 0.2)
+
+    assert (whole, none) == (dataset.everything, None)
+    assert sorted([*train.numbers, *calibration.numbers]) == list(range(30))
+    assert len({number // 5 for number in calibration.numbers.tolist()}) * 5 == len(calibration) > 0

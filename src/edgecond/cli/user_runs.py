@@ -99,7 +99,7 @@ class UserRuns:
             self._print_folds(count)
 
     def final(self) -> None:
-        """Train on everything."""
+        """Train on everything, apart from what calibrates the model."""
         from edgecond.nn import parallel
         from edgecond.runs import ensemble
         from edgecond.runs.crossvalidation import FINAL
@@ -108,7 +108,7 @@ class UserRuns:
         dataset, directory = self.dataset(0), self.out / FINAL
         with users_errors():
             recipe = with_settings(dataset.recipe, {"train.patience": None})  # nothing is left to validate on
-        everything = dataset.everything
+            train, calibration = self.loaded.everything(self.source.split, recipe.calibration)
         watched(
             f"{recipe.name} final",
             ensemble.train,
@@ -116,7 +116,8 @@ class UserRuns:
             0,
             self.source.split.seed,
             directory=directory,
-            parts=(everything, everything),
+            parts=(train, train),
+            calibration=calibration,
             split="everything",
             compared=True,
             **self.options,
@@ -124,9 +125,12 @@ class UserRuns:
         if parallel.rank() == 0:
             with users_errors():
                 replace(self.source, final=True).save(directory)
+            used = f"all {len(train)} examples"
+            if calibration is not None:
+                used = f"{len(train)} examples and calibrated with {len(calibration)}"
             where = "mean of the folds" if self.source.split.folds else "test set"
             echo(
-                f"The final model, trained on all {len(everything)} examples, is in {directory}. "
+                f"The final model, trained on {used}, is in {directory}. "
                 f"No example is left to test it on: its metrics are those of the {where} above."
             )
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from jaxtyping import Int
 
 from edgecond.data.kinds import (
     check_options,
@@ -31,6 +32,7 @@ from edgecond.runs.recipe import find, Recipe, with_epochs, with_settings
 
 CALIBRATION = 0.1
 """Share of the training set that calibrates an ensemble, unless another is asked for."""
+Indices = Int[np.ndarray, " some"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,12 +140,7 @@ class Loaded:
         counts = ", ".join(f"{size} {name} examples" for name, size in sizes.items())
         calibration = None
         if recipe.calibration:
-            held = kind.hold_out(data, split, strata, parts.train, recipe.calibration)
-            if not 0 < len(held) < len(parts.train):
-                raise DataError(
-                    f"a calibration set must have some of the {len(parts.train)} training examples: a share of "
-                    f"{recipe.calibration:g} has {len(held)}. Ask for another share, or leave it out."
-                )
+            held = self._calibration_set(split, parts.train, recipe.calibration)
             calibration = every.take(held.tolist())
             counts += f"; {len(held)} of the first calibrate the model"
             parts = parts._replace(train=np.setdiff1d(parts.train, held))
@@ -151,6 +148,30 @@ class Loaded:
         train, validation, test = (every.take(part.tolist()) for part in parts)
         kept = tuple(note for note in notes if note)
         return Dataset(recipe, train, test, kept, validation if len(validation) else None, parts, self, calibration)
+
+    def everything(self, split: Split, share: float) -> tuple[LabelledExamples, LabelledExamples | None]:
+        """Return all examples as a training set and, if a share of them is to calibrate a model, a calibration set.
+
+        Args:
+            split: How a test set would be chosen, and the calibration set is.
+            share: Share of the examples in the calibration set.
+        """
+        every, numbers = self.data.examples, np.arange(len(self.data.examples))
+        if not share:
+            return every, None
+        held = self._calibration_set(split, numbers, share)
+        return every.take(np.setdiff1d(numbers, held).tolist()), every.take(held.tolist())
+
+    def _calibration_set(self, split: Split, train: Indices, share: float) -> Indices:
+        """Return the examples of a training set that calibrate a model instead, chosen as the test set is."""
+        strata = self.task.strata(self.data.examples.ys.numpy())
+        held = self.kind.hold_out(self.data, split, strata, train, share)
+        if not 0 < len(held) < len(train):
+            raise DataError(
+                f"a calibration set must have some of the {len(train)} training examples: a share of {share:g} has "
+                f"{len(held)}. Ask for another share, or leave it out."
+            )
+        return held
 
 
 def read(

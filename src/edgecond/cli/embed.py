@@ -12,6 +12,7 @@ import typer
 from edgecond.cli._app import verb
 from edgecond.cli.console import counting, users_errors
 from edgecond.cli.streaming import (
+    check_output,
     Files,
     ModelPath,
     Processes,
@@ -53,6 +54,7 @@ def embed(
     from edgecond.runs.prediction import columns, Embedding, predictions
 
     with unread_reported() as report, users_errors():
+        check_output(out, [model, *files])
         loaded = Model.load(model)
         embedding = Embedding(loaded)
         if out is not None and out.suffix == ".npy":

@@ -9,7 +9,14 @@ import typer
 
 from edgecond.cli._app import verb
 from edgecond.cli.console import counting, echo, users_errors
-from edgecond.cli.streaming import ModelPath, runs_over_the_terminal, Smiles, unread_reported, written_to
+from edgecond.cli.streaming import (
+    check_output,
+    ModelPath,
+    runs_over_the_terminal,
+    Smiles,
+    unread_reported,
+    written_to,
+)
 from edgecond.files import csv_line
 
 
@@ -62,12 +69,13 @@ def explain(
         loaded, wanted = Model.load(model), Wanted(target, vertex, views, occlusion)
         drawn: list[Explanation] = []
         if page is not None:
+            check_output(page, [model, *files], "--page")
             from edgecond.report.explanations import SHOWN, write
             from edgecond.report.page import plotly_script
 
             plotly_script()  # before anything that takes long
         seen = not runs_over_the_terminal(out)
-        with written_to(out) as stream, counting(loaded.recipe.name, seen=seen) as progress:
+        with written_to(out, [model, *files]) as stream, counting(loaded.recipe.name, seen=seen) as progress:
             names = columns(loaded, wanted)
             stream.write(csv_line(names, raw))
             count = 0

@@ -119,7 +119,7 @@ def predict(
                 raise DataError(f"--on {on} is for files that are predicted whole: --to cuts them. Leave one out.")
             folder, out = out, None
         seen = to is not None or not runs_over_the_terminal(out)
-        with written_to(out) as stream, counting(loaded.recipe.name, seen=seen) as progress:
+        with written_to(out, [model, *files]) as stream, counting(loaded.recipe.name, seen=seen) as progress:
             wanted = Wanted(loaded, probabilities, coverage, applicability)
             shared: dict[str, Any] = {"views": views, "report": report, "progress": progress}
             if to is not None:

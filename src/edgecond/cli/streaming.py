@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from os.path import isfile, samefile
 from pathlib import Path
 from typing import Annotated, cast, TextIO
 
 import typer
 
 from edgecond.cli.console import echo
-from edgecond.errors import printable
+from edgecond.errors import DataError, printable
 
 ModelPath = Annotated[
     Path,
@@ -58,9 +59,30 @@ class _Terminal(io.TextIOBase):
         return sys.stdout.write(printable(text))
 
 
+def check_output(out: Path | None, inputs: Iterable[Path], option: str = "--out") -> None:
+    """Refuse to write a file in the place of one that is read.
+
+    Args:
+        out: The file to write, if there is one.
+        inputs: Files that are read, and directories.
+        option: The option that names the file to write.
+    """
+    for path in inputs:
+        if out is not None and isfile(out) and isfile(path) and samefile(out, path):
+            raise DataError(
+                f"{option} must be another file than those that are read: {out} is one of them. Choose another name."
+            )
+
+
 @contextmanager
-def written_to(out: Path | None) -> Iterator[TextIO]:
-    """Yield the stream of rows: standard output, or a file that is written whole or not at all."""
+def written_to(out: Path | None, inputs: Iterable[Path] = ()) -> Iterator[TextIO]:
+    """Yield the stream of rows: standard output, or a file that is written whole or not at all.
+
+    Args:
+        out: The file; none for standard output.
+        inputs: Files that are read, none of which may be written.
+    """
+    check_output(out, inputs)
     if out is None:
         yield cast(TextIO, _Terminal()) if sys.stdout.isatty() else sys.stdout
         return

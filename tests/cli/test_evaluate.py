@@ -47,6 +47,15 @@ def test_other_data_of_the_same_classes_are_noted(trained: tuple[Path, str], clo
     assert result.stderr.startswith("note: ")
 
 
+def test_another_fold_is_noted_as_training_data(trained: tuple[Path, str]):
+    """The three folds share no example, and the run was trained on all but fold 0."""
+    other, own = (run(app, ["evaluate", str(trained[0]), "--fold", number]) for number in "10")
+
+    assert other.exit_code == 0, other.output
+    assert other.stderr == "note: the network was trained on these examples: its test set is fold 0.\n"
+    assert own.stderr == ""
+
+
 def test_a_baseline_is_fitted_to_the_training_set_and_kept_for_the_report(
     trained: tuple[Path, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

@@ -42,10 +42,13 @@ def evaluate(
     with users_errors():
         loaded = Model.load(model)
         about = loaded.about
-        number = about.get("fold", 0) if fold is None else fold
+        own = about.get("fold", 0)
+        number = own if fold is None else fold
         train, test = load_parts(model, loaded, moved, fold)
     if test.digest != about["data"]:
         echo("note: these data are not the training data, by their digest.", err=True)
+    if number != own:
+        echo(f"note: the network was trained on these examples: its test set is fold {own}.", err=True)
     echo(f"{loaded.recipe.name}, fold {number}, seed {about['seed']}, {about['epochs']} epochs")
     print_evaluation(loaded, test, views)
     if baseline:

@@ -42,6 +42,16 @@ def test_a_group_stays_in_one_part(tmp_path: Path):
         MOLECULES.split(data, Split(method="scaffold"), None)
 
 
+def test_weights_and_times_may_have_decimal_commas_beside_semicolons(tmp_path: Path):
+    path = tmp_path / "molecules.csv"
+    path.write_text("smiles;logS;year;weight\nC;1,5;2020,25;0,5\nCC;2,5;2019;2\n")
+
+    data = MOLECULES.read(path, ReadOptions(target=("logS",), time="year", weights="weight"))
+
+    assert data.columns["time"].tolist() == [2020.25, 2019]
+    assert data.examples.weights.tolist() == [0.5, 2]
+
+
 def test_an_example_is_described_by_its_smiles(tmp_path: Path):
     description = MOLECULES.describe(read(tmp_path).examples, 3)
 

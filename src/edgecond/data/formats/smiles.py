@@ -56,6 +56,7 @@ class Molecules:
         skipped: Rows without a valid molecule, each with the reason.
         columns: The other columns that were asked for, by name, with a field for each molecule.
         features: Columns beside the molecules, and their descriptors; none if none were asked for.
+        comma: Whether numbers may be written 3,14 in the table.
     """
 
     graphs: Graphs
@@ -67,6 +68,7 @@ class Molecules:
     skipped: list[tuple[int, str]]
     columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     features: Features | None = None
+    comma: bool = False
 
     def __len__(self) -> int:
         return len(self.smiles)
@@ -157,6 +159,7 @@ def read(
         skipped,
         {name: tuple(fields[index] for index in kept) for name, fields in other_fields.items()},
         Features(interpreted, descriptors_of(graphs, descriptors)) if features or descriptors else None,
+        table.comma,
     )
 
 

@@ -233,7 +233,7 @@ def _split_columns(path: Path, table: smiles.Molecules, options: ReadOptions, co
         columns["group"] = np.array([*table.columns[options.group], *[""] * more], object)
     if options.time is not None:
         where = f"{path}, column {options.time!r}"
-        times = times_of(table.columns[options.time], table.rows.tolist(), where)
+        times = times_of(table.columns[options.time], table.rows.tolist(), where, comma=table.comma)
         columns["time"] = np.append(times, np.full(more, -np.inf))
     return columns
 
@@ -243,7 +243,7 @@ def _weights(path: Path, table: smiles.Molecules, column: str | None, count: int
     if column is None:
         return None
     where = f"{path}, column {column!r}"
-    weights = [number(text) for text in table.columns[column]]
+    weights = [number(text, comma=table.comma) for text in table.columns[column]]
     for row, weight, text in zip(table.rows.tolist(), weights, table.columns[column], strict=True):
         if weight is None or not 0 <= weight < np.inf:
             raise DataError(f"{where} must hold a weight of at least 0 in each row: found {text[:60]!r} in row {row}.")

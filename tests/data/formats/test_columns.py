@@ -43,6 +43,22 @@ def test_one_table_can_be_saved_in_many_ways(data: bytes, tmp_path: Path):
     assert (table.column("µM"), table.numeric()) == (("3.5", "1"), ["µM"])
 
 
+@pytest.mark.parametrize(
+    ("line", "header"),
+    [
+        (b"smiles;logS, mol/L", ("smiles", "logS, mol/L")),
+        (b"smiles\tlogS, mol/L", ("smiles", "logS, mol/L")),
+        (b'smiles,"x;y"', ("smiles", "x;y")),
+        (b'"logS, mol/L";smiles', ("logS, mol/L", "smiles")),
+        (b"smiles,x;y,z", ("smiles", "x;y", "z")),
+        (b"smiles", ("smiles",)),
+    ],
+)
+def test_commas_may_be_part_of_the_names_of_columns(line: bytes, header: tuple[str, ...], tmp_path: Path):
+    """Spreadsheets quote the delimiter, so a name with a comma needs no quotes beside semicolons and tabs."""
+    assert read_csv(write(tmp_path, line + b"\nC\n")).header == header
+
+
 def test_a_compressed_table_is_read(tmp_path: Path):
     path = tmp_path / "own.csv.gz"
     path.write_bytes(gzip.compress(TEXT.encode()))

@@ -107,9 +107,10 @@ class Form:
 def read_csv(path: Path) -> Table:
     """Read a table from a text file, plain or compressed (.gz), whose first line names the columns.
 
-    Fields are separated by commas, semicolons or tabs, whichever gives most columns. (`csv.Sniffer` fails on tables of
-    one column, and guesses that quotes within a field are not doubled.) The encoding is UTF-8, UTF-16 with a byte order
-    mark, or Latin-1, which old spreadsheets use.
+    Fields are separated by commas, semicolons or tabs, whichever gives most columns. Of equals, commas are rather part
+    of the names, as in `smiles;logS, mol/L`, unless quotes would be too, as in `smiles,"x;y"`. (`csv.Sniffer` fails on
+    tables of one column, and guesses that quotes within a field are not doubled.) The encoding is UTF-8, UTF-16 with a
+    byte order mark, or Latin-1, which old spreadsheets use.
     """
     form = form_of(path)
     numbered = [(number, record, form.uneven(record)) for number, record in records(form)]
@@ -137,7 +138,11 @@ def form_of(path: Path) -> Form:
         except DataError:
             return ()
 
-    delimiter = max(",;\t", key=lambda sign: len(first(sign)))
+    def likeliness(delimiter: str) -> tuple[int, bool]:
+        names = first(delimiter)
+        return len(names), len(names) > 1 and delimiter != "," and not any('"' in name for name in names)
+
+    delimiter = max(",;\t", key=likeliness)
     _, header = next(_rows(path, encoding, delimiter), (0, ()))
     if not any(header):
         raise DataError(f"{path} must name its columns in the first line: the line is empty.")

@@ -28,7 +28,7 @@ from numpy import ndarray as Array
 from edgecond.data.budget import MOST_RING, MOST_SMILES
 from edgecond.data.features import Features
 from edgecond.data.formats import atoms as encoding
-from edgecond.data.formats.columns import form_of, interpret, interpret_feature, read_csv, records, Table
+from edgecond.data.formats.columns import form_of, interpret, interpret_feature, is_blank, read_csv, records, Table
 from edgecond.data.formats.descriptors import describe
 from edgecond.data.formats.rings import check_rings
 from edgecond.data.graphs import Graphs
@@ -53,7 +53,7 @@ class Molecules:
         classes: Names of the classes of each target; none for regression.
         smiles: SMILES of each molecule, as in the table.
         rows: Row of each molecule in the table, as a spreadsheet shows it: the header is row 1.
-        skipped: Rows without a valid molecule, each with the reason.
+        skipped: Rows without a valid molecule or any target, each with the reason.
         columns: The other columns that were asked for, by name, with a field for each molecule.
         features: Columns beside the molecules, and their descriptors; none if none were asked for.
         comma: Whether numbers may be written 3,14 in the table.
@@ -73,13 +73,6 @@ class Molecules:
     def __len__(self) -> int:
         return len(self.smiles)
 
-    def without_class(self, index: int) -> str:
-        """Return the error message for a molecule without a class."""
-        return (
-            f"column {self.target_names[0]!r} must have a class for every molecule: row {self.rows[index]} is blank. "
-            "Remove such rows."
-        )
-
 
 def read(
     path: str | Path,
@@ -92,7 +85,7 @@ def read(
     features: Sequence[str] = (),
     descriptors: Sequence[str] = (),
 ) -> Molecules:
-    """Read the molecules of a CSV file. Rows without a valid molecule are left out and reported.
+    """Read the molecules of a CSV file. Rows without a valid molecule or any target are left out and reported.
 
     Args:
         path: A table that `read_csv` reads.
@@ -124,13 +117,15 @@ def read(
             f"{table.path} must have features that are neither molecules nor targets: column {known[0]!r} is {what}. "
             "Leave it out of the features."
         )
-    graphs, unread = featurise(texts, largest=largest, descriptors=descriptors)
-    skipped = sorted([*table.uneven, *((table.numbers[index], reason) for index, reason in unread)])
+    answered, blank = _answered(names, columns, len(texts))
+    graphs, unread = featurise([texts[index] for index in answered], largest=largest, descriptors=descriptors)
+    wrong = [*table.uneven, *((table.numbers[answered[place]], reason) for place, reason in unread)]
     if not len(graphs):
-        reason = f"in row {skipped[0][0]}, {skipped[0][1]}" if skipped else "it has no rows."
+        reason = "in row {}, {}".format(*min(wrong)) if wrong else "it has no rows."
         raise DataError(f"{table.path} must hold a molecule in its column {column!r}: {reason}")
-    bad = {index for index, _ in unread}
-    kept = [index for index in range(len(texts)) if index not in bad]
+    skipped = sorted([*wrong, *((table.numbers[index], reason) for index, reason in blank)])
+    bad = {place for place, _ in unread}
+    kept = [index for place, index in enumerate(answered) if place not in bad]
     rows = np.array([table.numbers[index] for index in kept], np.int64)
     targets, classes = np.empty((len(kept), len(names))), []
     for t, (name, fields) in enumerate(zip(names, columns, strict=True)):
@@ -161,6 +156,26 @@ def read(
         Features(interpreted, descriptors_of(graphs, descriptors)) if features or descriptors else None,
         table.comma,
     )
+
+
+def _answered(
+    names: Sequence[str], columns: Sequence[Sequence[str]], count: int
+) -> tuple[list[int], list[tuple[int, str]]]:
+    """Return the rows that have a target, and the others with the reason to leave them out, by their indices.
+
+    A table without any target is read whole: whoever interprets its columns reports it.
+
+    Args:
+        names: Name of each target.
+        columns: Its fields.
+        count: Number of rows.
+    """
+    known = [any(not is_blank(fields[index]) for fields in columns) for index in range(count)]
+    if not any(known):
+        return list(range(count)), []
+    reason = f"column {names[0]!r} is blank." if len(names) == 1 else f"all of its {len(names)} targets are blank."
+    blank = [(index, reason) for index, is_known in enumerate(known) if not is_known]
+    return [index for index, is_known in enumerate(known) if is_known], blank
 
 
 class Chunk(NamedTuple):

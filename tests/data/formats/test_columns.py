@@ -107,6 +107,8 @@ def test_columns_that_are_unknown_or_share_a_name_are_reported(tmp_path: Path):
         (["0", "1", "1.0", ""], [0, 1, 1, np.nan], ("0", "1")),
         (["1", "1"], [1, 1], ("0", "1")),
         (["-1", "1", "NaN"], [0, 1, np.nan], ("-1", "1")),
+        (["0.5", "-nan", "+NaN"], [0.5, np.nan, np.nan], ()),
+        (["a", "-nan", "b"], [0, np.nan, 1], ("a", "b")),
         (["30", "7", "30"], [1, 0, 1], ("7", "30")),
         (["toxic", "none", "N/A", "toxic"], [1, 0, np.nan, 1], ("none", "toxic")),
         (["0.5", "1e3", "-2"], [0.5, 1000, -2], ()),

@@ -164,5 +164,19 @@ def test_times_are_numbers_or_dates():
         times_of(["", "2001"], [2, 3], "c")
 
 
+@pytest.mark.parametrize(
+    ("texts", "odd"),
+    [
+        (["1990", "1991", "", "1993"], "'' in row 4"),
+        (["1990", "2024-05-31", "1991"], "'2024-05-31' in row 3"),
+        (["2024-05-30", "2024-05-31", "1990"], "'1990' in row 4"),
+        (["2024-05-30", "NA", "2024-05-31"], "'NA' in row 3"),
+    ],
+)
+def test_the_row_that_is_unlike_most_others_is_named(texts: list[str], odd: str):
+    with mentions(f"found {odd}.", kind=DataError):
+        times_of(texts, range(2, 2 + len(texts)), "c")
+
+
 def test_methods_are_listed_by_their_names():
     assert list(METHODS) == ["random", "scaffold", "scaffold-balanced", "group", "time"]

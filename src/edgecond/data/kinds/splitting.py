@@ -275,20 +275,29 @@ def times_of(texts: Sequence[str], rows: Sequence[int], where: str, *, comma: bo
         comma: Whether numbers may be written 3,14.
     """
     numbers = [number(text, comma=comma) for text in texts]
-    if all(value is not None and np.isfinite(value) for value in numbers):
+    are_numbers = [value is not None and np.isfinite(value) for value in numbers]
+    if all(are_numbers):
         return np.array(numbers, np.float64)
-    seconds = []
-    for text, row in zip(texts, rows, strict=True):
-        try:
-            moment = datetime.fromisoformat(text)
-        except ValueError:
-            raise DataError(
-                f"{where} must hold numbers, such as years, or dates as 2024-05-31: found {text[:60]!r} in row {row}."
-            ) from None
-        utc = moment.utcoffset()
-        clock = (moment.replace(tzinfo=None) - datetime(1970, 1, 1)).total_seconds()
-        seconds.append(clock - (utc.total_seconds() if utc else 0))
+    seconds = [_seconds(text) for text in texts]
+    if None in seconds:
+        mostly_numbers = 2 * sum(are_numbers) >= len(texts)
+        odd = (are_numbers if mostly_numbers else [value is not None for value in seconds]).index(False)
+        raise DataError(
+            f"{where} must hold numbers, such as years, or dates as 2024-05-31: found {texts[odd][:60]!r} in row "
+            f"{rows[odd]}."
+        )
     return np.array(seconds, np.float64)
+
+
+def _seconds(text: str) -> float | None:
+    """Return the time of a date, in seconds since 1970, or None if it is not a date."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    utc = moment.utcoffset()
+    clock = (moment.replace(tzinfo=None) - datetime(1970, 1, 1)).total_seconds()
+    return clock - (utc.total_seconds() if utc else 0)
 
 
 def unlisted_note(file: Path, extra: Sequence[str]) -> list[str]:

@@ -159,6 +159,10 @@ class TestInMemory:
 
         with mentions("'t' has 2 for 3 rows", kind=DataError):
             features_of({"t": [1, 2]}, encoder, 3)
+        with mentions("a value for each row: 't' is a single value, 298.", kind=DataError):
+            features_of({"t": 298}, encoder, 1)
+        with mentions("'s' is a single value, water.", kind=DataError):
+            features_of({"s": "water"}, None, 5)
         with mentions("'t' is missing", kind=DataError):
             features_of({"u": [1, 2, 3]}, encoder, 3)
         with mentions("'t' of the features must hold numbers", kind=DataError):

@@ -247,12 +247,18 @@ def features_of(columns: Any, encoder: Encoder | None, count: int) -> dict[str, 
     if known is not None and (missing := [name for name in known if name not in columns]):
         raise DataError(f"features must have the columns of the training set: {missing[0]!r} is missing.")
     return {
-        str(name): _column(str(name), list(columns[name]), count, None if known is None else known[name])
+        str(name): _column(str(name), columns[name], count, None if known is None else known[name])
         for name in (columns.keys() if known is None else known)
     }
 
 
-def _column(name: str, values: Sequence[Any], count: int, numbers: bool | None) -> Shaped[Array, " n"]:
+def _column(name: str, column: Any, count: int, numbers: bool | None) -> Shaped[Array, " n"]:
+    if isinstance(column, str) or not hasattr(column, "__iter__"):
+        raise DataError(
+            f"features must have a value for each row: {name!r} is a single value, {str(column)[:60]}. Put a list in "
+            "its place."
+        )
+    values = list(column)
     if len(values) != count:
         raise DataError(f"features must have a value for each row: {name!r} has {len(values)} for {count} rows.")
     blank = [value is None or value != value or value == "" for value in values]

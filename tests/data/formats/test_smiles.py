@@ -308,6 +308,12 @@ def test_rows_without_any_target_are_left_out_and_reported(target: str | tuple[s
     np.testing.assert_array_equal(found.targets, expected.targets)
 
 
+@pytest.mark.parametrize("name", ["SMILES", "Canonical SMILES", "canonical_smiles", "Structure"])
+def test_the_column_of_molecules_has_a_usual_name_in_any_case(name: str, tmp_path: Path):
+    """As PubChem, ChEMBL and spreadsheets of chemists have it."""
+    assert read(write(tmp_path, f"id,{name},y\n1,CCO,2\n"), target="y").smiles == ("CCO",)
+
+
 def test_a_column_without_any_value_is_reported(tmp_path: Path):
     path = write(tmp_path, "smiles,logS,kind\nC,,a\nCC,,b\n")
 

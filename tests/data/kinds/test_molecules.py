@@ -62,3 +62,8 @@ def test_an_example_is_described_by_its_smiles(tmp_path: Path):
 def test_a_row_that_is_no_molecule_is_refused():
     with pytest.raises(DataError, match="row 1 is not"):
         MOLECULES.reader(["C", "xyz"]).unlabelled(["C", "xyz"])
+
+
+def test_pasted_lines_with_a_header_are_a_table():
+    assert MOLECULES.file_of(["id,Canonical SMILES", "1,CCO"]) == (".csv", "id,Canonical SMILES\n1,CCO")
+    assert MOLECULES.file_of(["CCO ethanol"]) == (".csv", "smiles\nCCO\n")

@@ -36,7 +36,7 @@ from edgecond.errors import DataError, listed
 from edgecond.files import digest, sha256
 
 COLUMNS = ("smiles", "canonical_smiles", "structure")
-"""Names of the column of SMILES, in any case; the first one that exists is used."""
+"""Names of the column of SMILES, in any case and with spaces or underscores; the first one that exists is used."""
 
 _HELD = 4096  # molecules in memory at a time, to describe them
 _SHOWN = 60  # characters of a SMILES in a message
@@ -239,8 +239,17 @@ def read_chunk(chunk: Chunk, *, descriptors: Sequence[str] = ()) -> Molecules:
     )
 
 
+def plain(name: str) -> str:
+    """Return the name of a column as `COLUMNS` has it.
+
+    >>> plain("Canonical SMILES")
+    'canonical_smiles'
+    """
+    return name.strip().lower().replace(" ", "_")
+
+
 def _smiles_column(path: Path, header: Sequence[str]) -> str:
-    by_name = {name.lower(): name for name in reversed(header)}
+    by_name = {plain(name): name for name in reversed(header)}
     for name in COLUMNS:
         if name in by_name:
             return by_name[name]

@@ -154,7 +154,7 @@ class Molecules(GeneralGraphs):
 
     def file_of(self, lines: Sequence[str]) -> tuple[str, str]:
         """Return a table with a column of the first words of the lines; lines with a header are a table already."""
-        header = {word.strip(' "').lower() for word in re.split("[,;\t]", lines[0])}
+        header = {smiles.plain(word.strip(' "')) for word in re.split("[,;\t]", lines[0])}
         if header & set(smiles.COLUMNS):
             return ".csv", "\n".join(lines)
         words = ([*line.split(maxsplit=1), ""][0] for line in lines)

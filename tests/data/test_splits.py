@@ -23,7 +23,7 @@ from edgecond.data.splits import (
     stratified_share,
 )
 from edgecond.errors import DataError
-from tests.sentences import refused
+from tests.sentences import mentions, refused
 
 
 def test_a_scaffold_is_the_rings_and_their_linkers():
@@ -151,12 +151,22 @@ def test_stratified_folds_never_change():
 def test_stratified_folds_need_an_example_of_each_class_per_fold():
     ys = np.arange(27) % 3
 
-    with pytest.raises(DataError, match=r"10 folds need at least 10 examples of each class: found 9 of one class\."):
+    need = "10 folds, one of which is the test set, need at least 10 examples"
+    with mentions(f"{need} of each class: found 9 of one class. Ask for", kind=DataError):
         stratified_folds(ys)
     with pytest.raises(DataError, match=r"found 9 of cat\. Ask for fewer folds"):
         stratified_folds(ys, classes=("cat", "dog", "owl"))
-    with pytest.raises(DataError, match=r"10 folds need at least 10 examples: found 9\."):
+    with mentions(f"{need}: found 9. Ask for", kind=DataError):
         stratified_folds(np.zeros(9, np.int64))
+
+
+@pytest.mark.parametrize("name", ["-0.47 mM", "<5", "> 10", "3,5"])
+def test_a_rare_class_that_looks_like_a_measurement_names_the_reason(name: str):
+    with mentions("found 1 of", name, f"texts such as {name!r}: write numbers alone.", kind=DataError):
+        stratified_folds(np.array([0] * 9 + [1]), 5, classes=("a", name))
+    for other in ("-1", "a2"):
+        with mentions(f"found 1 of {other}. Ask for fewer folds, or add examples.", kind=DataError):
+            stratified_folds(np.array([0] * 9 + [1]), 5, classes=("a", other))
 
 
 @given(st.lists(st.sampled_from("abcdefgh"), min_size=2).filter(lambda groups: len(set(groups)) > 2))

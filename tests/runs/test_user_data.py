@@ -21,7 +21,7 @@ from edgecond.runs import user_data
 from edgecond.runs.model import Model
 from edgecond.runs.recipe import find
 from tests.data.datasets import tiny
-from tests.sentences import refused
+from tests.sentences import mentions, refused
 
 ALCOHOLS = ["C" * n + "O" for n in range(1, 31)]  # solubility falls with the length of the chain
 
@@ -113,7 +113,17 @@ def test_several_questions_may_have_blanks(tmp_path: Path):
 def test_targets_of_different_kinds_need_a_network_each(tmp_path: Path):
     path = table(tmp_path, "smiles,a,b", [f"{smiles},{i % 2},{i / 7}" for i, smiles in enumerate(ALCOHOLS)])
 
-    with pytest.raises(DataError, match=r"got a \(classes\), b \(numbers\)\. Train a network for each"):
+    with mentions(
+        "got a (classes), b (numbers). Train a network for each sort, or ... with --numbers.", kind=DataError
+    ):
+        user_data.read(path, target=["a", "b"])
+    assert user_data.read(path, target=["a", "b"], numbers=True).recipe.task == "regression"
+
+
+def test_classes_that_are_texts_cannot_be_numbers(tmp_path: Path):
+    path = table(tmp_path, "smiles,a,b", [f"{smiles},{'xy'[i % 2]},{i / 7}" for i, smiles in enumerate(ALCOHOLS)])
+
+    with mentions("got a (classes), b (numbers). Train a network for each sort.", kind=DataError):
         user_data.read(path, target=["a", "b"])
 
 
@@ -161,7 +171,8 @@ def test_tu_files_are_recognised_in_a_folder_and_in_a_zip(tmp_path: Path):
     loud = packed.rename(packed.with_name(packed.name.upper()))
     for path in (folder, tiny.pack(folder), loud):
         with refused(
-            "2 folds need at least 2 examples of each class: found 1 of -1. Ask for fewer folds, or add examples.",
+            "2 folds, one of which is the test set, need at least 2 examples of each class: found 1 of -1. "
+            "Ask for fewer folds, or add examples.",
             DataError,
         ):
             user_data.read(path, folds=2)

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from numpy import ndarray as Array
 
+from edgecond.data.formats.columns import number
 from edgecond.data.formats.smiles import parse
 from edgecond.errors import DataError
 
@@ -56,11 +57,18 @@ def stratified_folds(
         rarest = classes[int(counts.argmin())] if classes else "one class"
         per_class, of_rarest = (" of each class", f" of {rarest}") if len(counts) > 1 else ("", "")
         raise DataError(
-            f"{count} folds need at least {count} examples{per_class}: found {smallest}{of_rarest}. "
-            "Ask for fewer folds, or add examples."
+            f"{count} folds, one of which is the test set, need at least {count} examples{per_class}: found "
+            f"{smallest}{of_rarest}. {_way_out(rarest)}"
         )
     folds = StratifiedKFold(count, shuffle=True, random_state=seed).split(np.zeros(len(ys)), ys)
     return tuple(Split(train, EMPTY, test) for train, test in folds)
+
+
+def _way_out(rarest: str) -> str:
+    """Return what to do about a class that is too rare: its name may be a measurement that is not a number alone."""
+    if rarest[0] in "0123456789+-<>=~" and number(rarest) is None:
+        return f"The column holds names of classes because of texts such as {rarest!r}: write numbers alone."
+    return "Ask for fewer folds, or add examples."
 
 
 def stratified_share(ys: Int[Array, " examples"], share: float, seed: int) -> Int[Array, " chosen"]:

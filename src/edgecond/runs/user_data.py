@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int
 
+from edgecond.data.formats.columns import number
 from edgecond.data.kinds import (
     check_options,
     Kind,
@@ -237,7 +238,7 @@ def load(path: Path, options: ReadOptions, split: Split) -> Loaded:
         if (found := kind_of_path(other, options)) != kind:
             raise DataError(f"--{part} must be {kind.name}, as {path} is: {other} holds {found.name}.")
     data = kind.read(path, options, split.files)
-    task = _task(data, path)
+    task = _task(data, path, kind)
     try:
         task.check_targets(data.examples.ys, data.examples.classes)
     except ValueError as error:
@@ -269,7 +270,7 @@ def recipe_for(kind: Kind, task: type[Task], data: UserData) -> Recipe:
     return with_settings(base, fitting | task.settings(examples.ys.numpy()))
 
 
-def _task(data: UserData, path: Path) -> type[Task]:
+def _task(data: UserData, path: Path, kind: Kind) -> type[Task]:
     """The task that fits the targets of the data."""
     task = tasks.for_targets(data.targets, data.per_vertex)
     if task is None:
@@ -279,6 +280,12 @@ def _task(data: UserData, path: Path) -> type[Task]:
         ]
         raise DataError(
             f"{path} must have targets of one sort, all numbers or all yes and no, or a single one of several classes: "
-            f"got {', '.join(names)}. Train a network for each sort."
+            f"got {', '.join(names)}. Train a network for each sort{_or_numbers(data, kind)}."
         )
     return task
+
+
+def _or_numbers(data: UserData, kind: Kind) -> str:
+    """Return the other way out where targets are of several sorts, if all classes are numbers."""
+    are_numbers = all(number(name) is not None for classes in data.targets for name in classes)
+    return ", or predict numbers alone with --numbers" if are_numbers and "numbers" in kind.options else ""

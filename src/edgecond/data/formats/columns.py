@@ -18,9 +18,8 @@ from edgecond.data.features import MOST_TEXTS
 from edgecond.errors import DataError, did_you_mean
 from edgecond.files import reading
 
-BLANKS = frozenset(
-    {"", "na", "n/a", "#n/a", "<na>", "nan", "+nan", "-nan", "null"}
-)  # not "none", which may be the name of a class
+# Not "none", which may be the name of a class.
+BLANKS = frozenset({"", "na", "n/a", "#n/a", "<na>", "nan", "+nan", "-nan", "null"})
 MOST_CLASSES = 10  # a column with more distinct whole numbers is a regression target
 MOST_NAMES = 100  # a column with more distinct texts cannot be a target
 _BLOCK = 2**20  # bytes

@@ -27,12 +27,15 @@ from edgecond.data import kinds
 from edgecond.data.formats import batch, smiles, tu
 from edgecond.data.graphs import GraphExamples
 from edgecond.data.points import unlabelled
+from edgecond.errors import DataError
 from edgecond.graph import Cloud
 from edgecond.nn.tasks import Classification
 from edgecond.notation import Architecture
 from edgecond.runs.model import Model
+from edgecond.runs.prediction import Wanted
 from edgecond.runs.recipe import find
 from tests.data.datasets import tiny
+from tests.sentences import mentions
 
 DATA = Path(__file__).parents[1] / "fixtures"
 CLOUDS = DATA / "clouds-1.safetensors"
@@ -111,6 +114,13 @@ def test_probabilities_are_those_of_the_model_averaged_over_views(clouds: Path):
     row = json.loads(result.stdout)
     assert [row[f"p({name})"] for name in model.classes] == pytest.approx(np.mean(views, axis=0)[0], abs=1e-6)
     assert row["probability"] == pytest.approx(np.mean(views, axis=0).max(), abs=1e-6)
+
+
+def test_a_model_of_numbers_has_no_probabilities():
+    model = Model.load("model/esol")
+
+    with mentions("models that predict classes", "predicts numbers. Leave them out.", kind=DataError):
+        Wanted(model, probabilities=True)
 
 
 def test_a_cloud_of_which_no_graph_can_be_made_is_reported_alone(clouds: Path):

@@ -60,6 +60,11 @@ class Wanted:
         coverage: float | None = None,
         applicability: bool = False,
     ) -> None:
+        if probabilities and not model.task.has_classes:
+            raise DataError(
+                f"probabilities are for models that predict classes: {model.recipe.name} predicts numbers. "
+                "Leave them out."
+            )
         self.task, self.names, self.probabilities = model.task, model.classes, probabilities
         targets = model.task.targets(model.classes)
         self.limits = None if coverage is None else model.uncertainty.limits(coverage, targets)

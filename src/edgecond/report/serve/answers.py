@@ -99,7 +99,7 @@ class Answers:
         model = self.model
         with self._working(upload) as (path, unread, remarks):
             applicability = model.uncertainty.applicability is not None
-            wanted = Wanted(model, probabilities=True, coverage=coverage, applicability=applicability)
+            wanted = Wanted(model, probabilities=model.task.has_classes, coverage=coverage, applicability=applicability)
             found = predictions(model, [path], views=views, wanted=wanted, report=unread)
             with closing(found):  # type: ignore[type-var]
                 rows = list(islice(found, MOST_ROWS + 1))

@@ -12,6 +12,7 @@ from edgecond.errors import CheckpointError
 from edgecond.runs import pretrained
 from edgecond.runs.model import Model
 from edgecond.runs.prediction import predictions
+from tests.sentences import refused
 
 ROOT = Path(__file__).parents[2]
 NAMES = list(pretrained.index())
@@ -62,6 +63,18 @@ def test_a_shape_of_any_unit_needs_nothing_but_positions(tmp_path: Path):
 def test_an_unknown_name_is_an_error_that_suggests_one():
     with pytest.raises(CheckpointError, match="Did you mean model/esol"):
         Model.load("model/esoll")
+
+
+def test_a_directory_of_folds_is_an_error_that_names_the_first(tmp_path: Path):
+    for fold in (1, 0):
+        pretrained.fetch("model/esol", tmp_path / f"fold{fold}")
+
+    with refused(
+        f"{tmp_path} must be a model file, or the directory of a run with its model in model.safetensors: it has a run "
+        f"for each fold. Name one of them, as {tmp_path / 'fold0'}.",
+        CheckpointError,
+    ):
+        Model.load(tmp_path)
 
 
 def test_a_file_that_was_changed_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -59,6 +59,11 @@ def model_file(path: Path) -> Path:
     path = locate(path)
     if not (file := path / FILE if path.is_dir() else path).is_file():
         found = file if file.exists() else path  # a directory or a pipe in the place of the model
+        if folds := sorted(path.glob(f"fold*/{FILE}")):
+            raise CheckpointError(
+                f"{found} must be a model file, or the directory of a run with its model in {FILE}: it has a run for "
+                f"each fold. Name one of them, as {folds[0].parent}."
+            )
         raise CheckpointError(
             f"{found} must be a model file, or the directory of a run with its model in {FILE}: there is none. "
             "`edgecond train` writes one."

@@ -350,7 +350,10 @@ def test_out_of_fold_predictions_of_ensembles_have_their_spread(
         if row["fold"] == "1":
             for name in columns:
                 expected = predicted[row["row"]][name]
-                assert row[name] == expected if name == "class" else float(row[name]) == pytest.approx(float(expected))
+                if name == "class":
+                    assert row[name] == expected
+                else:  # batches of other sizes round differently, by some 1e-7
+                    assert float(row[name]) == pytest.approx(float(expected), abs=1e-5)
     assert max(float(row[columns[-1]]) for row in found) > 0
 
 

@@ -117,5 +117,5 @@ def test_labels_are_shown_by_falling_share_of_the_edges(graphs):
 def test_labels_with_degrees_are_named_by_category_and_degree(graphs):
     data = graphs.test.graphs
 
-    assert label_name([0, 1, 0, 0, 0.5, 2], data) == "Edge label 1 with L_deg 0.5 and 2"
-    assert label_name([1], data) == "All edges"
+    assert label_name([0, 1, 0, 0, 0.5, 2], data, "Edge label {}".format) == "Edge label 1 with L_deg 0.5 and 2"
+    assert label_name([1], data, "Edge label {}".format) == "All edges"

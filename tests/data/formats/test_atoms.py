@@ -1,6 +1,6 @@
 """The vocabulary of atoms and bonds is fixed, as model files depend on its order; test_smiles.py tests the encoding."""
 
-from edgecond.data.formats.atoms import ATTRIBUTES, BONDS, ELEMENTS
+from edgecond.data.formats.atoms import ATTRIBUTES, bond_name, BONDS, ELEMENTS
 
 
 def test_the_vocabulary_is_that_of_the_first_model_files():
@@ -12,3 +12,13 @@ def test_the_vocabulary_is_that_of_the_first_model_files():
     assert len(ELEMENTS) == 1 + 36 + 1
     assert (ATTRIBUTES[0], ATTRIBUTES[-1]) == ("degree 0", "in a ring")
     assert list(BONDS) == sorted(BONDS)
+
+
+def test_kinds_of_bonds_have_names_and_no_two_the_same():
+    """A nitrogen in a ring beside an E double bond, as a chemist would name their bonds."""
+    names = [bond_name(kind) for kind in BONDS]
+
+    assert len(set(names)) == len(BONDS)
+    assert {"Aromatic bond", "Other bond", "Single bond", "Triple bond, conjugated", "Double bond, in a ring, Z"} < {
+        *names
+    }

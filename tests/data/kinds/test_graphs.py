@@ -49,7 +49,7 @@ def test_several_targets_are_rows_of_numbers():
 def test_a_label_is_named_by_its_category_and_its_degrees():
     graphs = batch.packed([pair([1, 2], edge_attr=np.array([4, 7]))]).graphs
 
-    assert label_name([0, 1, 0], graphs) == "Edge label 7"
-    assert label_name([0, 0, 1], graphs) == "Self-connection"
-    assert label_name([1, 0, 0, 0.5, 2.0], graphs) == "Edge label 4 with L_deg 0.5 and 2"
-    assert label_name([1], graphs) == "All edges"
+    assert label_name([0, 1, 0], graphs, "Edge label {}".format) == "Edge label 7"
+    assert label_name([0, 0, 1], graphs, "Edge label {}".format) == "Self-connection"
+    assert label_name([1, 0, 0, 0.5, 2.0], graphs, "Edge label {}".format) == "Edge label 4 with L_deg 0.5 and 2"
+    assert label_name([1], graphs, "Edge label {}".format) == "All edges"

@@ -59,6 +59,19 @@ def bond_sign(kind: int) -> str:
     return _SIGNS[kind // 1000]
 
 
+def bond_name(kind: int) -> str:
+    """Return what chemists call one of `BONDS`.
+
+    >>> bond_name(2101), bond_name(4110), bond_name(1010)
+    ('Double bond, conjugated, E', 'Aromatic bond', 'Single bond, in a ring')
+    """
+    if kind == _AROMATIC:
+        return "Aromatic bond"
+    order, conjugated, ring, stereo = (kind // unit % 10 for unit in (1000, 100, 10, 1))
+    about = ["conjugated"] * conjugated + ["in a ring"] * ring + [("E", "Z")[stereo - 1]] * (stereo > 0)
+    return ", ".join([f"{('Other', 'Single', 'Double', 'Triple')[order]} bond", *about])
+
+
 def rank(molecule: Any) -> None:
     """Label centres R or S and double bonds E or Z; none of them if there are too many branches to compare."""
     from rdkit.Chem.rdCIPLabeler import AssignCIPLabels

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -300,12 +300,16 @@ class GeneralGraphs(Kind):
         how = "Levels come from Kron reduction; thick lines have more than the median weight of their level."
         return number, LevelsPicture(pyramid, how)
 
+    def edge_label_name(self, value: int) -> str:
+        """Return what people call edges with a label."""
+        return f"Edge label {value}"
+
     def filter_labels(self, examples: GraphExamples, preparation: GraphPreparation) -> FilterLabels:
         few = examples.take(range(min(len(examples), SEEN)))
         labels = preparation.view(few, 0, 1).sample(range(len(few)), 0).pyramid.graphs[0].labels
         rows, counts = torch.unique(labels.per_edge(labels.values), dim=0, return_counts=True)
         order = torch.argsort(counts, descending=True, stable=True)[:MATRICES]
-        names = tuple(label_name(row, examples.graphs) for row in rows[order].tolist())
+        names = tuple(label_name(row, examples.graphs, self.edge_label_name) for row in rows[order].tolist())
         return CommonLabels(rows[order], names, counts[order] / len(labels))
 
 
@@ -365,12 +369,18 @@ def _places(paths: Sequence[Path], numbers: Sequence[NDArray[np.int64]]) -> dict
     return {"places": places, "names": [str(place["graph"]) for place in places]}
 
 
-def label_name(row: Sequence[float], graphs: Graphs) -> str:
-    """Return what people call an edge label: the category of its one-hot part, and the degrees that may follow."""
+def label_name(row: Sequence[float], graphs: Graphs, name: Callable[[int], str]) -> str:
+    """Return what people call an edge label: the category of its one-hot part, and the degrees that may follow.
+
+    Args:
+        row: The label.
+        graphs: The graphs that have it.
+        name: Names the edges of a category.
+    """
     if len(row) < graphs.s:
         return "All edges"
     values = graphs.edge_values.tolist()
-    names = [*([f"Edge label {value}" for value in values] or ["Edges"]), "Self-connection"]
+    names = [*([name(value) for value in values] or ["Edges"]), "Self-connection"]
     degrees = [f"{number:.3g}" for number in row[graphs.s :]]
     return names[int(np.argmax(row[: graphs.s]))] + (f" with L_deg {' and '.join(degrees)}" if degrees else "")
 

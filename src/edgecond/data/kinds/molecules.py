@@ -175,6 +175,9 @@ class Molecules(GeneralGraphs):
     def vertex_name(self, value: int) -> str:
         return atoms.symbol(value)
 
+    def edge_label_name(self, value: int) -> str:
+        return atoms.bond_name(value)
+
     def edge_name(self, one: str, other: str, value: int | None) -> str:
         return f"{one}{atoms.bond_sign(value or 0)}{other}"
 

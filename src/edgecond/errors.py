@@ -36,10 +36,12 @@ class DataWarning(UserWarning):
 
 
 def did_you_mean(name: str, known: Iterable[str], *, cutoff: float = 0.5, list_known: bool = True) -> str:
-    """Return a sentence, after a space, that suggests known names similar to an unknown one.
+    """Return a sentence, after a space, that suggests known names: similar to an unknown one, or those it abbreviates.
 
     >>> did_you_mean("Sidney", ["sydney", "mnist"])
     ' Did you mean sydney?'
+    >>> did_you_mean("train.lr", ["train.learning_rate", "dropout"])
+    ' Did you mean train.learning_rate?'
     >>> did_you_mean("cora", ["sydney", "mnist"])
     ' Known names: sydney, mnist.'
 
@@ -50,10 +52,17 @@ def did_you_mean(name: str, known: Iterable[str], *, cutoff: float = 0.5, list_k
         list_known: List the known names if none is similar; otherwise return an empty string.
     """
     by_lower = {each.lower(): each for each in known}
-    similar = [by_lower[each] for each in difflib.get_close_matches(name.lower(), by_lower, cutoff=cutoff)]
+    close = difflib.get_close_matches(name.lower(), by_lower, cutoff=cutoff)
+    short = [each for each in by_lower if len(_initials(each)) > 1 and _initials(each) == name.lower().split(".")[-1]]
+    similar = [by_lower[each] for each in short or close]
     if similar:
         return f" Did you mean {' or '.join(each[:_SHOWN] for each in similar)}?"
     return f" Known names: {listed(list(by_lower.values()))}." if list_known and by_lower else ""
+
+
+def _initials(name: str) -> str:
+    """Return the first letters of the words of a setting, without the group that it is in."""
+    return "".join(word[:1] for word in name.split(".")[-1].split("_"))
 
 
 def listed(names: Sequence[str], most: int = 20) -> str:

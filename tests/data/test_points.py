@@ -98,6 +98,20 @@ def test_a_cloud_far_away_keeps_its_shape():
     np.testing.assert_allclose(positions - positions[0], square, atol=1e-8)
 
 
+@pytest.mark.parametrize("length", [0, 6000], ids=["a tile", "a corridor of 6 km"])
+@pytest.mark.parametrize("stray", [0, 1])
+def test_points_in_utm_coordinates_keep_their_offsets(length, stray):
+    """Single precision holds 5.4 million to 0.5; 6,000, the corridor, to 0.0005. A stray point is at 0, 0, 0."""
+    utm, points = np.array([500_000.0, 5_400_000, 100]), np.random.default_rng(0).random((99, 3)) * [20, 20, 5]
+    wide = np.concatenate([utm + points, utm + points + [0, length, 0], np.zeros((stray, 3))])
+
+    cloud = to_cloud(Points(wide, np.empty((len(wide), 0)), ()), (), "it")
+
+    one, other = cloud.positions.double().numpy()[:198].reshape(2, 99, 3)
+    for found in (one, other):
+        np.testing.assert_allclose(found - found[0], points - points[0], atol=5e-4)
+
+
 def test_a_cloud_nearby_stays_where_it_is():
     positions = np.array([[30.0, 0, 1], [31, 2, 3]])
 

@@ -35,7 +35,7 @@ def test_chunks_have_the_points_that_are_read_at_once(
     assert opened.count == 300
     joined = np.concatenate(rows)
     np.testing.assert_array_equal(joined["position"], points.positions)
-    cloud = opened.cloud(joined, (points.positions.min(0) + points.positions.max(0)) / 2)
+    cloud = opened.cloud(joined, np.median(points.positions, axis=0))
     np.testing.assert_array_equal(cloud.signal, expected.signal)
     np.testing.assert_array_equal(cloud.positions, expected.positions)
 

@@ -88,6 +88,39 @@ def test_a_tiled_scan_has_the_predictions_of_the_scan_in_one_piece(
     assert len({*expected.argmax(1).tolist()}) > 1
 
 
+def agreement(one: np.ndarray, other: np.ndarray) -> float:
+    """Return the share of points with equal probabilities."""
+    return (np.abs(one - other) < 1e-4).mean()
+
+
+@pytest.mark.parametrize("wide", ["corridor", "country", "stray"])
+@pytest.mark.parametrize("views", [1, 3])
+def test_a_wide_scan_in_utm_coordinates_has_the_predictions_of_the_one_at_the_origin(tmp_path: Path, wide, views: int):
+    """Labels are functions of offsets: a corridor of 6 km, two places 600 km apart, and a tile with a stray point."""
+    rng = np.random.default_rng(0)
+    place = np.column_stack([rng.random((600, 3)) * [30, 8, 2], rng.integers(1, 5, 600)])
+    other = {"corridor": [0, 6000, 0, 0], "country": [0, 600_000, 0, 0], "stray": [0, 0, 3, 0]}[wide]
+    table = np.concatenate([place, place + other])
+    scans_of = {"near": table, "utm": table + np.array([500_000, 5_400_000, 100, 0])}
+    if wide == "stray":
+        scans_of = {name: np.concatenate([rows, [[0, 0, 0, 1]]]) for name, rows in scans_of.items()}
+        scans_of["near"][-1] = [-500_000, -5_400_000, -100, 1]
+    model, found = new_model(), {}
+    for name, rows in scans_of.items():
+        np.savetxt(path := tmp_path / f"{name}.csv", rows, delimiter=",", header="x,y,z,intensity", fmt="%.6f")
+        to = tmp_path / f"{name}.ply"
+        scans.write(model, path, to, "ply", views=views, probabilities=True, tile=700)
+        points = read_points(to)
+        found[name] = points.signal[:, points.names.index("probability")]
+        if wide != "country":  # 300 km have steps of 0.03 in one piece
+            assert agreement(found[name], in_one_piece(model, path, views).max(1)) > 0.99
+
+    assert agreement(found["utm"], found["near"]) > 0.98  # a few points change their voxel
+    if wide == "country" and views == 1:
+        np.savetxt(path := tmp_path / "place.csv", place, delimiter=",", header="x,y,z,intensity", fmt="%.6f")
+        assert agreement(found["utm"][:600], in_one_piece(model, path, views).max(1)) > 0.8  # another grid
+
+
 def test_without_a_size_tiles_take_as_much_memory_as_they_may(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     write_las(path := tmp_path / "scan.las")
     model = new_model()

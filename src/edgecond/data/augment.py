@@ -7,6 +7,7 @@ from math import ceil, cos, pi, sin
 
 import numpy as np
 import torch
+from jaxtyping import Float
 
 from edgecond.graph import Cloud, Mesh
 
@@ -18,7 +19,12 @@ def rotated(cloud: Cloud, angle: float) -> Cloud:
 
 def orientation(cloud: Cloud, turn: int, turns: int = 12) -> Cloud:
     """Rotate a cloud to one of `turns` orientations, evenly spaced about z (Section 4.2); the first is unchanged."""
-    return rotated(cloud, 2 * pi * turn / turns) if turn else cloud
+    return _transformed(cloud, rotation(turn, turns)) if turn else cloud
+
+
+def rotation(turn: int, turns: int = 12) -> Float[np.ndarray, "3 3"]:
+    """Return the matrix that rotates columns to an orientation; see `orientation`."""
+    return _rotation(2 * pi * turn / turns)
 
 
 def thinned(cloud: Cloud, rng: np.random.Generator, p: float) -> Cloud:

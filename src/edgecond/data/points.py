@@ -12,6 +12,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from edgecond.data import COARSE
 from edgecond.data.examples import checked_cloud, Examples
 from edgecond.data.formats import Points, read_points, Surface
 from edgecond.data.formats.table import unnamed
@@ -51,12 +52,12 @@ def read_cloud(
 def to_cloud(points: Points, names: Sequence[str], source: object) -> Cloud:
     """Return the cloud of points with the columns of these names as its signal; without names, the signal is 1.
 
-    A cloud that is `FAR` from the origin is centred first: single precision resolves the northings of Europe, five
-    million metres, to half a metre. Edge labels depend on offsets between points, which stay the same.
+    A cloud whose numbers are too large for single precision is moved to the origin first: it resolves the northings of
+    Europe, five million metres, to half a metre. Edge labels depend on offsets between points, which stay the same.
     """
     signal = signal_of(points, names, source) if names else np.ones((len(points), 1))
     positions = points.positions
-    shift = centre(positions.min(0), positions.max(0))
+    shift = centre(positions, positions.min(0), positions.max(0)) if len(points) else None
     return checked_cloud(positions if shift is None else positions - shift, signal, source)
 
 
@@ -164,8 +165,20 @@ def unlabelled(clouds: Sequence[Cloud]) -> Examples:
     return Examples("clouds", ("",), clouds, torch.zeros(len(clouds), dtype=torch.long), "")
 
 
-def centre(low: Float[np.ndarray, " 3"], high: Float[np.ndarray, " 3"]) -> Float[np.ndarray, " 3"] | None:
-    """Return the centre of a cloud with these smallest and largest coordinates, if it is `FAR` from the origin."""
+def centre(
+    positions: Float[np.ndarray, "n 3"], low: Float[np.ndarray, " 3"], high: Float[np.ndarray, " 3"]
+) -> Float[np.ndarray, " 3"] | None:
+    """Return what to subtract from positions before they are rounded to single precision; None where it is fine enough.
+
+    That is their median, which stray points do not move, of a cloud that is `FAR` from the origin, or has coordinates
+    beyond `COARSE`.
+
+    Args:
+        positions: All points of the cloud, or some that are spread evenly over it.
+        low: Smallest coordinates of all points.
+        high: Largest coordinates of all points.
+    """
     with np.errstate(invalid="ignore"):  # infinite positions are refused next
-        far = 0 < FAR * (high - low).max() < max(np.abs(low).max(), np.abs(high).max())
-        return (low + high) / 2 if far else None
+        largest = max(np.abs(low).max(), np.abs(high).max())
+        far = COARSE < largest < np.inf or 0 < FAR * (high - low).max() < largest
+        return np.median(positions, axis=0) if far else None

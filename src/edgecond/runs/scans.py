@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from edgecond.data.augment import orientation
+from edgecond.data import COARSE
+from edgecond.data.augment import orientation, rotation
 from edgecond.data.formats.las_copy import CLASS
 from edgecond.data.kinds import ReadOptions
 from edgecond.data.points import centre, unlabelled
@@ -35,10 +36,12 @@ from edgecond.runs.prediction import computed
 MEMORY = 2**30
 """Bytes that a tile may take, unless a quarter of the memory of the machine is less."""
 _POINT = 300  # bytes that a point takes beside its outputs, while a tile is read and voxelised
+_SOME = 2**17  # points whose median is that of a scan
 
 Row = dict[str, Any]
 Report = Callable[[str], None]
 Progress = Callable[[int, int | None], None]
+Shift = Float[np.ndarray, " 3"] | None
 Copy = tuple[Path, Path]
 """A file, and the path of its copy."""
 
@@ -155,7 +158,6 @@ def write(
         file = stack.enter_context(atomic_file(to))
         parsed = _Parsed(scan, stack.enter_context(CellFile(to.parent, np.array([scan.count]), scan.record)))
         frame = _surveyed(parsed, preparation.receptive_field, views)
-        model = replace(model, preparation=replace(preparation, origins=frame.origins))
         points = stack.enter_context(CellFile(to.parent, frame.counts, scan.record))
         results = stack.enter_context(CellFile(to.parent, frame.counts, kind))
         for rows in parsed.chunks():
@@ -184,7 +186,7 @@ class _Frame:
         origins: Smallest coordinates in each view, where the voxel grid begins.
     """
 
-    shift: Float[np.ndarray, " 3"] | None
+    shift: Shift
     cells: Cells
     counts: Int[np.ndarray, " cells"]
     origins: list[Float[np.ndarray, " 3"]]
@@ -196,18 +198,26 @@ class _Parsed:
     Args:
         scan: The scan, with at least one point.
         file: The file, for one cell of all points.
+
+    Attributes:
+        low: Smallest coordinates of all points.
+        high: Largest coordinates of all points.
+        shift: What is subtracted from positions; see `edgecond.data.points.centre`.
     """
 
     def __init__(self, scan: Scan, file: CellFile) -> None:
         self.scan, self._file, self._ends = scan, file, [0]
         self.low, self.high = np.full(3, np.inf), np.full(3, -np.inf)
+        some, step = [], 1 + scan.count // _SOME
         for rows in scan.chunks():
             self._file.write(self._ends[-1], rows)
             self._ends.append(self._ends[-1] + len(rows))
             self.low = np.minimum(self.low, rows["position"].min(0))
             self.high = np.maximum(self.high, rows["position"].max(0))
+            some.append(rows["position"][::step])
         if self._ends[-1] == 0:
             raise DataError(f"{scan.path} must hold at least one point: it is empty.")
+        self.shift = centre(np.concatenate(some), self.low, self.high)
 
     def chunks(self) -> Iterator[np.ndarray]:
         """Yield the records that `Scan.chunks` yields."""
@@ -216,24 +226,27 @@ class _Parsed:
 
 def _surveyed(parsed: _Parsed, margin: float, views: int) -> _Frame:
     """Return how many points are where, and where the grids of all views begin."""
-    shift, cells = centre(parsed.low, parsed.high), Cells(parsed.low, parsed.high, margin)
+    cells = Cells(parsed.low, parsed.high, margin)
     counts = np.zeros(cells.shape[0] * cells.shape[1], np.int64)
     origins = [np.full(3, np.inf) for _ in range(views)]
     for rows in parsed.chunks():
         counts += np.bincount(cells.of(rows["position"]), minlength=len(counts))
-        cloud = parsed.scan.positions(rows, shift)
+        cloud = parsed.scan.positions(rows, parsed.shift)
         for view, origin in enumerate(origins):
             turned = orientation(cloud, view, views).positions
             np.minimum(origin, turned.amin(0).double().numpy(), out=origin)
-    return _Frame(shift, cells, counts, origins)
+    return _Frame(parsed.shift, cells, counts, origins)
 
 
 def _predicted(
     model: Model, scan: Scan, frame: _Frame, views: int, kind: np.dtype, tile: Tile
 ) -> list[tuple[int, np.ndarray]]:
     """Return the predictions for the points of each part of the core of a tile, after its place in the file."""
+    assert isinstance(model.preparation, CloudPreparation)
+    shift, origins = _placed(frame, tile, views)
+    model = replace(model, preparation=replace(model.preparation, origins=origins))
     try:
-        outputs = model.outputs(unlabelled([scan.cloud(tile.rows, frame.shift)]), views)
+        outputs = model.outputs(unlabelled([scan.cloud(tile.rows, shift)]), views)
     except ValueError as error:
         raise DataError(f"{scan.path} cannot be converted to a graph: {error}") from error
     if not np.isfinite(outputs).all():
@@ -243,6 +256,19 @@ def _predicted(
     for name in kind.names or ():
         predicted[name] = found[name]
     return [(place, predicted[span]) for span, place in tile.core]
+
+
+def _placed(frame: _Frame, tile: Tile, views: int) -> tuple[Shift, list[Float[np.ndarray, " 3"]]]:
+    """Return what is subtracted from the positions of a tile, and where the grids of all views begin after that.
+
+    Tiles that are far from the median of their scan have a median of their own, such that single precision holds them.
+    """
+    before = np.zeros(3) if frame.shift is None else frame.shift
+    further = np.median(tile.rows["position"], axis=0) - before
+    if np.abs(further).max() <= COARSE:
+        return frame.shift, frame.origins
+    turned = [rotation(view, views) @ further for view in range(views)]
+    return before + further, [origin - moved for origin, moved in zip(frame.origins, turned, strict=True)]
 
 
 def _in_order(parsed: _Parsed, frame: _Frame, results: CellFile) -> Iterator[np.ndarray]:

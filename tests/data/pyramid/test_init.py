@@ -121,6 +121,23 @@ def test_offsets_point_from_the_target_to_the_source():
     assert level.offsets.tolist() == [[0, 0, 0], [1, 2, 3], [-1, -2, -3], [0, 0, 0]]
 
 
+@pytest.mark.parametrize("resolutions", [[(0.5, 1.0), (1.0, 2.0)], [(None, 1.0)]])
+def test_a_stray_point_far_away_leaves_the_offsets_of_others_as_they_are(resolutions):
+    """The steps of single precision are 0.5 at 4 million. The grid begins there, at a multiple of all resolutions."""
+    cloud = random_cloud(200, 0, 5.0)
+    corner, stray = torch.zeros(1, 3), torch.tensor([[-(2.0**22), -(2.0**22), 0.0]])
+    near = Cloud(torch.cat([corner, cloud.positions]), torch.ones(201, 1))
+    wide = Cloud(torch.cat([stray, near.positions]), torch.ones(202, 1))
+
+    expected, found = (cloud_pyramid([each], resolutions).levels for each in (near, wide))
+
+    for one, other in zip(expected, found, strict=True):
+        assert (other.source[1:] - 1).tolist() == one.source.tolist()  # the stray point is the first
+        assert (other.target[1:] - 1).tolist() == one.target.tolist()
+        assert other.offsets.dtype == torch.float32
+        np.testing.assert_allclose(other.offsets[1:], one.offsets, atol=2e-4)
+
+
 def test_a_batch_has_the_pyramids_of_its_clouds_side_by_side():
     """The search runs for the whole batch at once; clouds must not affect each other."""
     clouds = [random_cloud(n, seed=n) for n in (80, 1, 200, 30)]

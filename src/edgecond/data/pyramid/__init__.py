@@ -10,6 +10,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from edgecond.data import COARSE
 from edgecond.data.pyramid.neighbors import closest, within
 from edgecond.data.pyramid.voxelgrid import mean, positive_octant, voxel_grid, Voxels
 from edgecond.graph import Cloud
@@ -25,7 +26,7 @@ class Level:
     """The clouds $P^{(h)}$ of a batch and the edges of their graphs, sorted by target, then by source.
 
     Attributes:
-        positions: Points of all clouds, concatenated.
+        positions: Points of all clouds, concatenated; in double precision where single is too coarse.
         sizes: Number of points of each cloud.
         source: Point $j$ of each edge.
         target: Point $i$ of each edge, or its cloud if the level is strided.
@@ -45,7 +46,7 @@ class Level:
         targets = points if self.centroids is None else self.centroids.T.contiguous().numpy()
         offsets = points.take(self.source.numpy(), axis=1)
         offsets -= targets.take(self.target.numpy(), axis=1)
-        return torch.from_numpy(offsets).T
+        return torch.from_numpy(offsets).T.float()
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,15 +162,22 @@ def _check_finite(name: str, values: np.ndarray, clouds: Sequence[Cloud], limit:
 
 def _level(voxels: Voxels, radius: float, cap: int | None) -> Level:
     source, target = within(voxels.positions, voxels.sizes, radius, cap=cap)
-    return Level(tensor(voxels.positions), *map(torch.from_numpy, (voxels.sizes, source, target)))
+    return Level(coordinates(voxels), *map(torch.from_numpy, (voxels.sizes, source, target)))
 
 
 def strided_level(voxels: Voxels) -> Level:
     """Build a level with an edge from each point of a cloud to their centroid."""
     sizes, source = torch.from_numpy(voxels.sizes), torch.arange(len(voxels.positions))
     cloud = np.repeat(np.arange(len(sizes)), voxels.sizes)
-    centroids = tensor(mean(voxels.positions, cloud, len(sizes)))
-    return Level(tensor(voxels.positions), sizes, source, torch.from_numpy(cloud), centroids)
+    positions = coordinates(voxels)
+    centroids = torch.from_numpy(mean(voxels.positions, cloud, len(sizes))).to(positions.dtype)
+    return Level(positions, sizes, source, torch.from_numpy(cloud), centroids)
+
+
+def coordinates(voxels: Voxels) -> Float[Tensor, "v 3"]:
+    """Return the positions of voxels: in single precision, unless some are beyond `COARSE`."""
+    positions = voxels.positions
+    return torch.from_numpy(positions) if np.abs(positions).max() > COARSE else tensor(positions)
 
 
 def tensor(values: np.ndarray) -> Tensor:

@@ -15,7 +15,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from edgecond.data.budget import divided
-from edgecond.data.pyramid import batch_of, Level, Levels, Resolutions, signal_of, strided_level, tensor
+from edgecond.data.pyramid import batch_of, coordinates, Level, Levels, Resolutions, signal_of, strided_level, tensor
 from edgecond.data.pyramid.surface import distinct, edges_of, normals, pieces, split
 from edgecond.data.pyramid.voxelgrid import mean, positive_octant, single, voxel_grid, Voxels
 from edgecond.graph import Cloud, Mesh
@@ -129,4 +129,4 @@ def _level(voxels: Voxels, edges: Int[Array, "e 2"]) -> Level:
     loops = np.arange(n)
     key = np.sort(np.concatenate([one * n + other, other * n + one, loops * n + loops]))
     target, source = np.divmod(key, n)
-    return Level(tensor(voxels.positions), *map(torch.from_numpy, (voxels.sizes, source, target)))
+    return Level(coordinates(voxels), *map(torch.from_numpy, (voxels.sizes, source, target)))

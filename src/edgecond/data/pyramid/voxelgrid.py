@@ -8,6 +8,11 @@ import numpy as np
 from jaxtyping import Float, Int
 from numpy import ndarray as Array
 
+from edgecond.data import COARSE
+
+STEP = 2.0**-13
+"""Coordinates beyond `COARSE` are rounded to multiples of it, such that sums of many are exact, too."""
+
 
 class Voxels(NamedTuple):
     """The occupied voxels of a batch, sorted by cloud, then by x, y and z.
@@ -39,8 +44,8 @@ def positive_octant(
 def voxel_grid(positions: Float[Array, "n 3"], sizes: Int[Array, " b"], resolution: float | None) -> Voxels:
     """Overlay a grid with planes at the multiples of `resolution` and replace the points of a voxel by their mean.
 
-    Without a resolution (None or 0) every point is kept. Centroids are rounded to single precision: sums of such
-    numbers are exact in double precision, and thus do not depend on the order of the points.
+    Without a resolution (None or 0) every point is kept. Centroids are rounded as by `single`: sums of such numbers are
+    exact in double precision, and thus do not depend on the order of the points.
     """
     if not resolution:
         return Voxels(np.arange(len(positions)), positions, sizes)
@@ -92,5 +97,7 @@ def majority(y: Int[Array, " n"], index: Int[Array, " n"], count: int) -> Int[Ar
 
 
 def single(positions: Float[Array, "n 3"]) -> Float[Array, "n 3"]:
-    """Round to single precision; the result is in double precision."""
-    return positions.astype(np.float32).astype(float)
+    """Round to single precision, and coordinates beyond `COARSE` to multiples of `STEP`; the result is in double."""
+    rounded = positions.astype(np.float32).astype(float)
+    beyond = np.abs(positions) > COARSE
+    return np.where(beyond, np.round(positions / STEP) * STEP, rounded) if beyond.any() else rounded

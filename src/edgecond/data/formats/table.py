@@ -67,15 +67,21 @@ def lines(data: bytes, before: int = 0) -> dict[int, str]:
     return {line: row.decode("latin-1") for line, row in rows if not row.isspace() and row}
 
 
-def numbers(rows: Mapping[int, str]) -> Float[np.ndarray, "n k"]:
-    """Parse lines of numbers separated by blanks, by the number of the line; all have the same count."""
+def numbers(rows: Mapping[int, str], expected: int | None = None) -> Float[np.ndarray, "n k"]:
+    """Parse lines of numbers separated by blanks; all have the same count.
+
+    Args:
+        rows: The lines by their numbers.
+        expected: Count of numbers that lines should have, to name the first that has not if they differ; that of the
+            first line by default.
+    """
     for line, row in rows.items():
         if not row.strip():
             raise ValueError(f"line {line} must hold numbers: found none")
     try:
         return np.loadtxt(list(rows.values()), np.float64, comments=None, ndmin=2)
     except ValueError:
-        width = len(next(iter(rows.values())).split())
+        width = expected or len(next(iter(rows.values())).split())
         for line, row in rows.items():
             words = row.split()
             for word in words:

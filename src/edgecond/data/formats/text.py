@@ -8,6 +8,9 @@ from edgecond.data.formats.axes import AXES, recognized
 from edgecond.data.formats.table import is_number, named, numbers, Table, unnamed, usual
 
 _COUNTED = {4: "x y z intensity", 6: "x y z red green blue", 7: "x y z intensity red green blue"}  # the usual .pts
+_SIGNS = {",": "comma", ";": "semicolon"}
+_EMPTY = {sign: re.compile(rf"^{sign}|{sign}\s*{sign}") for sign in _SIGNS}
+_MIXED = {sign: re.compile(rf"[^\s{sign}]\s+[^\s{sign}]") for sign in _SIGNS}
 
 
 def read(data: bytes) -> Table:
@@ -28,14 +31,14 @@ def read(data: bytes) -> Table:
     if rows and _is_header(header := _fields(rows[first])):
         titles = header
         del rows[first]
-    elif rows and not all(map(is_number, _blanks(rows[first]).split()[:1])):
+    elif rows and not is_number(re.split(r"[\s,;]", rows[first])[0] or "0"):
         raise ValueError(f"line {first} must hold numbers or the names of the columns: found {rows[first][:40]!r}")
     counted = len(rows) > 1 and first in rows and rows[first].isdecimal()
     if counted and (count := int(rows.pop(first))) != len(rows):
         raise ValueError(f"line {first} announces {count} points: found {len(rows)}")
     if not rows:
         raise ValueError("it must hold at least one point: it is empty")
-    points = numbers({line: _blanks(row) for line, row in rows.items()})
+    points = numbers({line: _blanks(row, line) for line, row in rows.items()}, len(titles))
     if counted and not titles:
         titles = _COUNTED.get(points.shape[1], "").split()
     if not titles:
@@ -68,6 +71,24 @@ def _is_header(titles: list[str]) -> bool:
     return _has_axes(titles) or (len(titles) >= len(AXES) and not any(map(is_number, titles)))
 
 
-def _blanks(row: str) -> str:
-    """Return the row with blanks between its numbers."""
-    return row.replace(",", ".").replace(";", " ") if ";" in row else row.replace(",", " ")
+def _blanks(row: str, line: int) -> str:
+    """Return the row with blanks between its numbers; those at its end may be missing, and are counted later."""
+    if ";" in row:
+        return _unmixed(row, line, ";").replace(",", ".").replace(";", " ")
+    return _unmixed(row, line, ",").replace(",", " ") if "," in row else row
+
+
+def _unmixed(row: str, line: int, sign: str) -> str:
+    """Return the row without separators at its end, if it has numbers between all others and no other separators."""
+    name, kept = _SIGNS[sign], row.rstrip(f"{sign} \t")
+    if sign * 2 not in kept and " " not in kept and "\t" not in kept and not kept.startswith(sign):
+        return kept  # nearly all rows, without a regular expression
+    if _EMPTY[sign].search(kept):
+        where = f"before its first {name}" if kept.startswith(sign) else f"between two {name}s"
+        raise ValueError(f"line {line} must hold a number {where}: found none in {row[:40]!r}")
+    if _MIXED[sign].search(kept):
+        advice = "; write 1.5 or 1,5;2,5 instead of 1,5 2,5" if sign == "," else ""
+        raise ValueError(
+            f"line {line} must have {name}s or blanks between its numbers, not both: found {row[:40]!r}{advice}"
+        )
+    return kept

@@ -61,6 +61,23 @@ def test_names_may_have_blanks_between_commas():
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        ",x,y,z\n0,1,2,3\n1,4,5,6\n",
+        '"";x;y;z\n0;1;2;3\n1;4;5;6\n',
+        "x,y,z,\n1,2,3,\n4,5,6,\n",
+        "x,y,z,,\n1,2,3,,\n4,5,6\n",
+        "x,y,z\n1,2,3,\n4,5,6,\n",
+        ",x,,y,z,\n0,1,8,2,3,\n1,4,9,5,6,\n",
+    ],
+    ids=["index of pandas", "quotes", "comma at the end", "commas at the end", "only below", "several"],
+)
+def test_columns_without_a_name_are_left_out(text: str):
+    """As `DataFrame.to_csv` writes the numbers of rows, which are no measurement."""
+    assert columns(text) == {"x": [1, 4], "y": [2, 5], "z": [3, 6]}
+
+
+@pytest.mark.parametrize(
     ("row", "names"),
     [
         ("1 2 3", []),

@@ -36,10 +36,12 @@ class Table:
 
 
 def named(pairs: Iterable[tuple[str, np.ndarray]]) -> dict[str, np.ndarray]:
-    """Return columns by their usual names."""
+    """Return columns by their usual names; a column whose name is empty is left out."""
     columns: dict[str, np.ndarray] = {}
     for title, column in pairs:
         name = usual(title)
+        if not name:
+            continue
         if name in columns:
             raise ValueError(f"its columns must have different names: two are called {name!r}")
         columns[name] = column

@@ -17,7 +17,8 @@ def read(data: bytes) -> Table:
     """Read numbers separated by blanks, commas or semicolons; between semicolons, a comma is a decimal point.
 
     The rest of a line after `#` or `//` is a comment. The first line may name the columns; so may a comment before the
-    points, if it has x, y and z. A first line with a single whole number is the number of points, as in .pts.
+    points, if it has x, y and z. Columns without a name, such as the numbers of rows that pandas writes, are left out.
+    A first line with a single whole number is the number of points, as in .pts.
     """
     titles: list[str] = []
     rows: dict[int, str] = {}  # by the number of the line
@@ -43,6 +44,8 @@ def read(data: bytes) -> Table:
         titles = _COUNTED.get(points.shape[1], "").split()
     if not titles:
         return Table(unnamed(points))
+    while not titles[-1] and len(titles) > points.shape[1]:
+        titles.pop()
     if len(titles) != points.shape[1]:
         raise ValueError(
             f"line {next(iter(rows))} must hold a number for each of {', '.join(titles)}: found {points.shape[1]}"

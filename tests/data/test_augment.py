@@ -34,6 +34,24 @@ def test_a_rotation_by_90_degrees_maps_x_to_y():
     assert cloud.signal.item() == 7
 
 
+def test_vectors_in_the_signal_turn_with_the_points_and_keep_their_lengths():
+    """Normals of a sphere are its points divided by the radius, in every orientation and augmented; z stays."""
+    points = torch.nn.functional.normalize(random_cloud().positions)
+    heat = torch.arange(40.0)[:, None]
+    sphere = Cloud(5 * points, torch.cat([heat, points[:, [2, 0, 1]]], dim=1))  # heat, nz, nx, ny
+
+    changed = [orientation(sphere, turn, 12, vectors=[(2, 3)]) for turn in range(12)]
+    options = OFF | {"rotate": True, "scale": 1.2, "mirror": 0.9}
+    changed += [augment(sphere, rng(seed), vectors=[(2, 3)], **options) for seed in range(20)]
+
+    for cloud in changed:
+        radius = cloud.positions.norm(dim=1, keepdim=True)
+        torch.testing.assert_close(cloud.signal[:, [2, 3, 1]], cloud.positions / radius)
+        assert cloud.signal[:, 0].equal(heat[:, 0])
+    assert {round(float(cloud.positions.norm(dim=1).mean()), 2) for cloud in changed} > {5.0}  # some are scaled
+    assert sphere.signal[:, 0].equal(heat[:, 0])
+
+
 def test_twelve_orientations_are_thirty_degrees_apart():
     """Section 4.2: test sets include 12 orientations; the first is the cloud itself."""
     cloud = random_cloud()

@@ -183,6 +183,15 @@ def test_an_array_has_the_columns_of_the_same_array_in_a_file(tmp_path):
         points_of(POINTS[:, :2], "it")
 
 
+def test_components_of_normals_are_kept_together():
+    """A wall that faces x has a ny of 0 everywhere; rotated with it, ny is not. A part alone is a column as any."""
+    both, single = Columns(), Columns()
+    both.add(Points(np.zeros((2, 3)), np.array([[1.0, 0, 0, 0]] * 2), ("nx", "ny", "nz", "intensity")))
+    single.add(Points(np.zeros((2, 3)), np.array([[1.0, 0]] * 2), ("nx", "nz")))
+
+    assert (both.names, single.names) == (("nx", "ny"), ("nx",))
+
+
 def test_columns_in_common_are_those_of_all_that_are_not_zero_everywhere():
     columns = Columns()
     for names, signal in ((("a", "b", "c"), [[1.0, 0, 0]]), (("c", "b"), [[2.0, 0]])):

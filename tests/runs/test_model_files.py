@@ -131,6 +131,8 @@ def test_a_file_of_format_1_predicts_probabilities_of_shapes():
         ),
         (recipe(task="quantities"), "regression are mean, scale, spread: found weights"),
         (recipe(dataset="folder", options={"columns": 5}), "must be a list of names"),
+        (recipe(dataset="folder", options={"columns": ["nx"], "vectors": [["nx", "ny"]]}), "pairs of its columns"),
+        (recipe(dataset="folder", options={"columns": ["nx"], "vectors": "nx"}), "pairs of its columns"),
         (recipe(labels="os.system"), "labelling .*one of cartesian.*'os.system'"),
         (recipe(network="X(3)"), "C, MP, AP, .*'X'"),
         (recipe(network=["C", 3]), "network: Input should be an instance of Architecture"),

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from math import ceil, cos, pi, sin
 
 import numpy as np
 import torch
 from jaxtyping import Float
+from torch import Tensor
 
 from edgecond.graph import Cloud, Mesh
+
+Vectors = Sequence[tuple[int, int]]
+"""The columns of a signal with the components of vectors along x and along y."""
 
 
 def rotated(cloud: Cloud, angle: float) -> Cloud:
@@ -17,9 +22,16 @@ def rotated(cloud: Cloud, angle: float) -> Cloud:
     return _transformed(cloud, _rotation(angle))
 
 
-def orientation(cloud: Cloud, turn: int, turns: int = 12) -> Cloud:
-    """Rotate a cloud to one of `turns` orientations, evenly spaced about z (Section 4.2); the first is unchanged."""
-    return _transformed(cloud, rotation(turn, turns)) if turn else cloud
+def orientation(cloud: Cloud, turn: int, turns: int = 12, vectors: Vectors = ()) -> Cloud:
+    """Rotate a cloud to one of `turns` orientations, evenly spaced about z (Section 4.2); the first is unchanged.
+
+    Args:
+        cloud: Cloud or mesh to rotate.
+        turn: Number of the orientation.
+        turns: Number of orientations.
+        vectors: See `augment`.
+    """
+    return _transformed(cloud, rotation(turn, turns), vectors) if turn else cloud
 
 
 def rotation(turn: int, turns: int = 12) -> Float[np.ndarray, "3 3"]:
@@ -57,6 +69,7 @@ def augment(
     mirror: float = 0.2,
     drop: float = 0.1,
     noise: float = 0.0,
+    vectors: Vectors = (),
 ) -> Cloud:
     """Return a random variant of a cloud; the defaults are those of the authors' code.
 
@@ -68,6 +81,8 @@ def augment(
         mirror: Probability of mirroring, half for x and half for y, independently.
         drop: Fraction of points to remove; meshes keep all vertices.
         noise: Standard deviation of Gaussian noise, which is added to the positions last.
+        vectors: Numbers of the columns of the signal with the components of vectors along x and y, such as normals.
+            They are rotated and mirrored with the points, and keep their lengths.
     """
     if drop:
         cloud = thinned(cloud, rng, drop)
@@ -80,7 +95,7 @@ def augment(
         x, y = np.where(rng.random(2) < mirror / 2, -1, 1)
         transform *= [[x], [y], [1]]
     if scale != 1 or rotate or mirror:
-        cloud = _transformed(cloud, transform)
+        cloud = _transformed(cloud, transform, vectors)
     return jittered(cloud, rng, noise) if noise else cloud
 
 
@@ -88,11 +103,23 @@ def _rotation(angle: float) -> np.ndarray:
     return np.array([[cos(angle), -sin(angle), 0], [sin(angle), cos(angle), 0], [0, 0, 1]])
 
 
-def _transformed(cloud: Cloud, matrix: np.ndarray) -> Cloud:
+def _transformed(cloud: Cloud, matrix: np.ndarray, vectors: Vectors = ()) -> Cloud:
     p = cloud.positions.numpy()  # faster than torch for few points
     x, y, z = matrix.T.astype(p.dtype)
     # Not a matrix product, whose rounding may depend on the number of threads.
     moved = replace(cloud, positions=torch.from_numpy(p[:, 0:1] * x + p[:, 1:2] * y + p[:, 2:3] * z))
+    if vectors:
+        moved = replace(moved, signal=_turned(cloud.signal, matrix, vectors))
     if isinstance(moved, Mesh) and np.linalg.det(matrix) < 0:
         return replace(moved, faces=moved.faces.flip(1))  # a reflection reverses the orientation of faces
     return moved
+
+
+def _turned(signal: Float[Tensor, "n d"], matrix: np.ndarray, vectors: Vectors) -> Float[Tensor, "n d"]:
+    """Rotate and mirror the vectors in a signal about z, without the scale of the matrix."""
+    turned = signal.clone()
+    (a, b), (c, d) = (matrix / np.cbrt(abs(np.linalg.det(matrix))))[:2, :2].tolist()
+    for x, y in vectors:
+        turned[:, x] = a * signal[:, x] + b * signal[:, y]
+        turned[:, y] = c * signal[:, x] + d * signal[:, y]
+    return turned

@@ -15,6 +15,7 @@ from torch import Tensor
 from edgecond.data import COARSE
 from edgecond.data.examples import checked_cloud, Examples
 from edgecond.data.formats import Points, read_points, Surface
+from edgecond.data.formats.axes import vectors
 from edgecond.data.formats.table import unnamed
 from edgecond.errors import DataError
 from edgecond.files import digest, sha256
@@ -124,8 +125,10 @@ class Columns:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the columns that all files have and that are not 0 everywhere."""
-        return tuple(name for name in self._common or () if name in self._alive)
+        """Names of the columns that all files have and that are not 0 everywhere; nx and ny stay together."""
+        common = self._common or ()
+        together = {name for pair in vectors(common) if self._alive & {*pair} for name in pair}
+        return tuple(name for name in common if name in self._alive | together)
 
 
 @dataclass

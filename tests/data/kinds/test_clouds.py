@@ -84,5 +84,27 @@ def test_columns_and_the_up_axis_are_kept_in_the_model_so_that_predict_needs_no_
     assert model.predict(files).shape == (1, 2)
 
 
+def test_normals_are_kept_as_vectors_that_turn_with_the_points(tmp_path):
+    """By their names in files, or by those that `columns` gives them."""
+    rng = np.random.default_rng(0)
+    for number in range(12):
+        path = tmp_path / "scans" / str(number % 2) / f"{number}.csv"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        header = "x,y,z,intensity,Normal_X,Normal_Y,Normal_Z,u,v,w"
+        np.savetxt(path, rng.random((40, 10)), delimiter=",", header=header, comments="")
+
+    for columns, expected in (
+        ({}, [["normal_x", "normal_y"]]),
+        ({"nx": "u", "ny": "v", "nz": "w"}, [["nx", "ny"], ["normal_x", "normal_y"]]),
+    ):
+        dataset = user_data.read(tmp_path / "scans", columns=columns)
+        model = Model.new(dataset.recipe, dataset.train, 0)
+        names = dataset.recipe.options["columns"]
+        assert dataset.recipe.options["vectors"] == expected
+        model.save(tmp_path / "model.safetensors")
+        kept = Model.load(tmp_path / "model.safetensors").preparation.vectors
+        assert [[names[x], names[y]] for x, y in kept] == expected
+
+
 def plain_cloud(tmp_path):
     return to_cloud(read_points(tmp_path / "plain" / "0" / "0.csv"), (), "plain")

@@ -39,6 +39,25 @@ def test_views_are_rotations_about_the_up_axis():
     torch.testing.assert_close(*sorted_labels)
 
 
+def test_vectors_turn_with_the_points_where_the_settings_name_them():
+    """A quarter turn takes the normal (1, 0) to (0, 1); models of before, whose settings name none, keep columns."""
+    cloud = Cloud(grid().positions, torch.tensor([[5.0, 1, 0]]).repeat(16, 1))
+    examples = labelled([cloud, cloud], torch.tensor([0, 1]), ["a", "b"])
+    options = {"columns": ["intensity", "nx", "ny"]}
+    plain = replace(SETTINGS, options=options, augment={"rotate": True, "scale": 1.5, "mirror": 0, "drop": 0})
+    turning = replace(plain, options=options | {"vectors": [["nx", "ny"]]})
+
+    before, after = (CloudPreparation.fit(settings, examples) for settings in (plain, turning))
+
+    for preparation, expected in (before, [5.0, 1, 0]), (after, [5.0, 0, 1]):
+        x = preparation.view(examples, 1, 4).sample([0], 0).x
+        torch.testing.assert_close(x, torch.tensor([expected]).repeat(len(x), 1), atol=1e-6, rtol=0)
+        assert preparation.turned(cloud, 1, 4).signal[0].round().tolist() == expected
+    x = after.training(examples, 0).sample([0], 0).x
+    assert x[0, 1] != 1
+    torch.testing.assert_close(x[:, 1:].norm(dim=1), torch.ones(len(x)))
+
+
 def test_training_clouds_are_augmented_only_where_the_settings_say_so():
     plain = CloudPreparation.fit(SETTINGS, EXAMPLES).training(EXAMPLES, 0)
 

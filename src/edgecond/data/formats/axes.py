@@ -96,6 +96,11 @@ def arrange(table: Table, columns: Mapping[str, str] | None, up: str, *, compute
     return replace(table, columns=columns_now)
 
 
+def vectors(names: Collection[str]) -> list[tuple[str, str]]:
+    """Return the names of the components along x and y of each vector among some columns, such as nx and ny."""
+    return [(x, y) for x, y, _ in _VECTORS[1:] if x in names and y in names]
+
+
 def _renamed(columns: Mapping[str, np.ndarray], names: Mapping[str, str]) -> dict[str, np.ndarray]:
     taken = set(names.values())
     return {names.get(name, name): column for name, column in columns.items() if name in names or name not in taken}

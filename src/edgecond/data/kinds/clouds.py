@@ -15,6 +15,7 @@ from torch import Tensor
 from edgecond.data import datasets, folder, segmented
 from edgecond.data.examples import Examples, PointExamples
 from edgecond.data.formats import ENDINGS, read_points
+from edgecond.data.formats.axes import vectors
 from edgecond.data.kinds.base import Batch, Kind, Learned, NONE, Parts, ReadOptions, Report, Rows, Total, UserData
 from edgecond.data.kinds.cloud_rows import CloudReader, is_cloud
 from edgecond.data.kinds.elements import PointElements
@@ -315,6 +316,8 @@ def _split_by_folder(contents: folder.Folder | segmented.Segmented, others: Mapp
 def _kept(columns: Sequence[str], options: ReadOptions) -> dict[str, Any]:
     """The options that recipes and model files keep, to read other files alike."""
     kept: dict[str, Any] = {"columns": list(columns)}
+    if turning := vectors(columns):
+        kept["vectors"] = [list(pair) for pair in turning]
     if options.columns:
         kept["column_names"] = dict(options.columns)
     return kept | ({"up": options.up} if options.up != "z" else {})
@@ -324,6 +327,11 @@ def _check_options(options: Mapping[str, Any]) -> None:
     columns, names = options.get("columns", ()), options.get("column_names", {})
     if not isinstance(columns, list | tuple) or not all(isinstance(name, str) for name in columns):
         raise ValueError("the columns of the signal must be a list of names.")
+    pairs = options.get("vectors", [])
+    if not isinstance(pairs, list) or not all(
+        isinstance(pair, list) and len(pair) == 2 and all(name in columns for name in pair) for pair in pairs
+    ):
+        raise ValueError("the vectors of the signal must be a list of pairs of its columns.")
     if not isinstance(names, dict) or not all(isinstance(name, str) for name in (*names, *names.values())):
         raise ValueError("the names of columns in files must be a table of names.")
     if options.get("up", "z") not in ("x", "y", "z"):

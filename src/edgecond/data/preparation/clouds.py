@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from edgecond.data.augment import augment, orientation
+from edgecond.data.augment import augment, orientation, Vectors
 from edgecond.data.examples import Examples, PointExamples
 from edgecond.data.features import Encoder
 from edgecond.data.labels import check_labelling, distinct_offsets
@@ -132,6 +132,12 @@ class CloudPreparation:
         return {}
 
     @property
+    def vectors(self) -> Vectors:
+        """The columns of the signal that turn with the points; models that were trained without have none."""
+        columns, pairs = list(self.settings.options.get("columns", ())), self.settings.options.get("vectors", ())
+        return [(columns.index(x), columns.index(y)) for x, y in pairs]
+
+    @property
     def receptive_field(self) -> float:
         """The distance beyond which points do not change the prediction for a point."""
         return receptive_field(self.settings.network, self.builder.resolutions)
@@ -158,19 +164,20 @@ class CloudPreparation:
 
     def training(self, examples: Examples | PointExamples, seed: int) -> Source:
         change = self.settings.augment
-        return CloudSource(examples, self.builder, partial(augment, **change) if change else None, seed)
+        changed = partial(augment, vectors=self.vectors, **change) if change else None
+        return CloudSource(examples, self.builder, changed, seed)
 
     def view(self, examples: Examples | PointExamples, number: int, views: int) -> Source:
         builder = self.builder if self.origins is None else replace(self.builder, origin=self.origins[number])
-        return CloudSource(examples, builder, partial(_rotated, turn=number, turns=views))
+        return CloudSource(examples, builder, partial(_rotated, turn=number, turns=views, vectors=self.vectors))
 
     def turned(self, cloud: Cloud, number: int, views: int) -> Cloud:
         """Return a cloud as it is in one of several views."""
-        return _rotated(cloud, None, turn=number, turns=views)
+        return _rotated(cloud, None, turn=number, turns=views, vectors=self.vectors)
 
     def transient(self) -> Self:
         return self
 
 
-def _rotated(cloud: Cloud, _: object, *, turn: int, turns: int) -> Cloud:
-    return orientation(cloud, turn, turns)
+def _rotated(cloud: Cloud, _: object, *, turn: int, turns: int, vectors: Vectors) -> Cloud:
+    return orientation(cloud, turn, turns, vectors)

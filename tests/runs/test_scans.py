@@ -18,10 +18,12 @@ import torch
 from edgecond.data.datasets import PointExamples
 from edgecond.data.formats import ply, read_points
 from edgecond.data.points import unlabelled
+from edgecond.errors import DataWarning
 from edgecond.graph import Cloud
 from edgecond.notation import Architecture
 from edgecond.runs import scans
 from edgecond.runs.model import Model
+from edgecond.runs.prediction import predictions
 from edgecond.runs.recipe import find
 from tests.data.formats.scans import differences
 
@@ -197,6 +199,30 @@ def test_a_laser_scan_is_written_as_ply_with_its_columns(tmp_path: Path):
     np.testing.assert_allclose(points.positions, file.xyz, rtol=1e-12)
     assert {"intensity", "return_number", "classification"} <= {*points.names}
     assert b"comment class 1 is tree\n" in Path(row["written"]).read_bytes()
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_points_without_a_position_are_noted_for_each_file(tmp_path: Path, jobs: int):
+    """NaN where a scanner had no return, as in organized clouds: by rows and by copies, in one process and in two."""
+    fields = "FIELDS x y z intensity\nSIZE 4 4 4 4\nTYPE F F F F\nPOINTS 50\nDATA binary\n"
+    table, paths = np.random.default_rng(0).random((50, 4)).astype("<f4"), [tmp_path / f"{k}.pcd" for k in range(3)]
+    for number, path in enumerate(paths):
+        table[:number, :3] = np.nan
+        path.write_bytes(fields.encode() + table.tobytes())
+    model, notes = new_model(), {}
+
+    for name, run in {
+        "rows": lambda: predictions(model, paths, jobs=jobs, report=pytest.fail),
+        "copies": lambda: scans.written(model, paths, tmp_path / "out", "ply", jobs=jobs, report=pytest.fail),
+    }.items():
+        with pytest.warns(DataWarning) as caught:
+            rows = list(run())
+        notes[name] = [str(each.message) for each in caught]
+
+    expected = [f"{paths[number]} has {number} points without a position: they are left out" for number in (1, 2)]
+    assert [note.split(",")[0] for note in notes["rows"]] == expected
+    assert [note.split(",")[0] for note in notes["copies"]] == expected
+    assert [len(read_points(Path(row["written"]))) for row in rows] == [50, 49, 48]
 
 
 def test_what_cannot_be_written_is_reported_and_left_out(tmp_path: Path):

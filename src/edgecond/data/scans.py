@@ -42,6 +42,11 @@ class Scan:
         names: Names of the columns of the signal; none for a signal of 1 everywhere.
         columns: The file's name of each column to rename; see `read_points`.
         up: Axis that points up in the file; see `read_points`.
+
+    Attributes:
+        count: Number of points.
+        record: Type of the records of points.
+        unmeasured: See `Points`.
     """
 
     def __init__(
@@ -65,6 +70,7 @@ class Scan:
         }
         self._names, self._stored = tuple(names), [name for name in names if name not in self._computed]
         self.count = self._las.count if self._las else len(first)
+        self.unmeasured = first.unmeasured
         self.record = np.dtype([("position", "<f8", (3,)), ("signal", "<f4", (len(self._stored),))])
 
     def chunks(self) -> Iterator[np.ndarray]:

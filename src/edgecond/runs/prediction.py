@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
@@ -245,15 +245,25 @@ def _predicted(model: Model, views: int, wanted: Wanted | Embedding, shard: Any)
     found: list[Prediction] = []
     unread: list[str] = []
     size = 0
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", DataWarning)
+    with collected() as remarks:
         for batch in model.kind.read_shard(model.learned, shard, unread.append):
             found += _outputs(model, batch, views, wanted, unread.append)
             size += len(batch)
-    for other in caught:
-        if not issubclass(other.category, DataWarning):
-            warnings.warn_explicit(other.message, other.category, other.filename, other.lineno)
-    return Shard(found, unread, [str(each.message) for each in caught if issubclass(each.category, DataWarning)], size)
+    return Shard(found, unread, remarks, size)
+
+
+@contextmanager
+def collected() -> Iterator[list[str]]:
+    """Yield a list that fills with what is remarkable about data at the end, for the process that reports it."""
+    remarks: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", DataWarning)
+        yield remarks
+    for each in caught:
+        if issubclass(each.category, DataWarning):
+            remarks.append(str(each.message))
+        else:
+            warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)
 
 
 def _outputs(

@@ -8,6 +8,7 @@ piece, up to rounding.
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, ExitStack
 from dataclasses import dataclass, replace
@@ -28,10 +29,10 @@ from edgecond.data.preparation import CloudPreparation
 from edgecond.data.processes import cores
 from edgecond.data.scans import Scan
 from edgecond.data.tiles import CellFile, Cells, Tile, tiles
-from edgecond.errors import DataError
+from edgecond.errors import DataError, DataWarning
 from edgecond.files import atomic_file, path_text, remove_leftovers
 from edgecond.runs.model import Model
-from edgecond.runs.prediction import computed
+from edgecond.runs.prediction import collected, computed
 
 MEMORY = 2**30
 """Bytes that a tile may take, unless a quarter of the memory of the machine is less."""
@@ -95,7 +96,9 @@ def written(
     work = partial(_written, model, form, **options)
     try:
         with closing(computed(work, iter(copies), jobs if by_file else 1)) as results:
-            for number, ((path, to), unwritten) in enumerate(zip(copies, results, strict=True), 1):
+            for number, ((path, to), (unwritten, remarks)) in enumerate(zip(copies, results, strict=True), 1):
+                for sentence in remarks:
+                    warnings.warn(sentence, DataWarning, stacklevel=2)
                 if by_file:
                     progress(number, len(copies))
                 if unwritten is not None:
@@ -125,13 +128,14 @@ def _copies(model: Model, files: Sequence[Path], folder: Path, form: str, report
             yield path, to
 
 
-def _written(model: Model, form: str, copy: Copy, **options: Any) -> str | None:
-    """Write one copy, and return a sentence if that is impossible."""
-    try:
-        write(model, *copy, form, **options)
-    except DataError as error:
-        return str(error)
-    return None
+def _written(model: Model, form: str, copy: Copy, **options: Any) -> tuple[str | None, list[str]]:
+    """Write one copy; return a sentence if that is impossible, and what is remarkable."""
+    with collected() as remarks:
+        try:
+            write(model, *copy, form, **options)
+        except DataError as error:
+            return str(error), remarks
+    return None, remarks
 
 
 def write(

@@ -66,12 +66,14 @@ class Points:
         names: Names of the columns of the signal, such as `("intensity",)` or `("red", "green", "blue")`. Columns of a
             table without names are called `column 4` and so on.
         y: Target of each point, NaN where unknown; None unless a column of targets was requested.
+        unmeasured: Number of points of the file that were left out because they have no position.
     """
 
     positions: Float[np.ndarray, "n 3"]
     signal: Float[np.ndarray, "n k"]
     names: tuple[str, ...]
     y: Float[np.ndarray, " n"] | None = field(default=None, kw_only=True)
+    unmeasured: int = field(default=0, kw_only=True)
 
     def __len__(self) -> int:
         return len(self.positions)
@@ -204,7 +206,8 @@ def _measured(table: Table) -> Table:
     if not table.holes or not table.columns.keys() >= {*AXES}:
         return table
     kept = ~np.isnan(_stacked(table, AXES)).any(1)
-    return replace(table, columns={name: column[kept] for name, column in table.columns.items()})
+    columns = {name: column[kept] for name, column in table.columns.items()}
+    return replace(table, columns=columns, unmeasured=int((~kept).sum()))
 
 
 def _targets(table: Table, column: str) -> Float[np.ndarray, " n"]:
@@ -223,8 +226,10 @@ def _checked(table: Table, y: Float[np.ndarray, " n"] | None) -> Surface:
     """Return the points and triangles of a table, whose numbers must be finite and whose corners must be points."""
     names = tuple(name for name in table.columns if name not in AXES)
     positions, signal = (_stacked(table, chosen) for chosen in (AXES, names))
+    unmeasured = table.unmeasured
     if table.holes:
         measured = ~np.isnan(positions).any(1)
+        unmeasured += int((~measured).sum())
         positions, signal, y = positions[measured], signal[measured], None if y is None else y[measured]
     if not len(positions):
         raise ValueError("it must hold at least one point: it is empty")
@@ -239,7 +244,7 @@ def _checked(table: Table, y: Float[np.ndarray, " n"] | None) -> Surface:
         wrong = table.triangles[(table.triangles < 0) | (table.triangles >= len(positions))]
         if len(wrong):
             raise ValueError(f"its faces must use the vertices 0 to {len(positions) - 1}: found the vertex {wrong[0]}")
-    return Surface(positions, signal, names, table.triangles, y=y)
+    return Surface(positions, signal, names, table.triangles, y=y, unmeasured=unmeasured)
 
 
 def _stacked(table: Table, names: tuple[str, ...]) -> Float[np.ndarray, "n k"]:

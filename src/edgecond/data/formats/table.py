@@ -26,6 +26,7 @@ class Table:
         on_request: Columns that are targets only if they are requested by name, and never part of the signal.
         optional: Columns that are part of the signal only if they are requested by name.
         holes: A point whose position has a NaN was not measured, and is left out.
+        unmeasured: Number of such points that were left out.
     """
 
     columns: dict[str, np.ndarray]
@@ -33,6 +34,7 @@ class Table:
     on_request: dict[str, np.ndarray] = field(default_factory=dict)
     optional: dict[str, np.ndarray] = field(default_factory=dict)
     holes: bool = False
+    unmeasured: int = 0
 
 
 def named(pairs: Iterable[tuple[str, np.ndarray]]) -> dict[str, np.ndarray]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -14,7 +15,7 @@ from torch import Tensor
 
 from edgecond.data import datasets, folder, segmented
 from edgecond.data.examples import Examples, PointExamples
-from edgecond.data.formats import ENDINGS, read_points
+from edgecond.data.formats import ENDINGS, Points, read_points
 from edgecond.data.formats.axes import vectors
 from edgecond.data.kinds.base import Batch, Kind, Learned, NONE, Parts, ReadOptions, Report, Rows, Total, UserData
 from edgecond.data.kinds.cloud_rows import CloudReader, is_cloud
@@ -29,7 +30,7 @@ from edgecond.data.kinds.wording import class_counts, data_name, number_range, s
 from edgecond.data.points import read_cloud, to_cloud, unlabelled
 from edgecond.data.preparation import CloudPreparation, no_progress, Progress, SampleSettings
 from edgecond.data.scans import Scan
-from edgecond.errors import DataError
+from edgecond.errors import DataError, DataWarning
 from edgecond.files import reading, walk
 from edgecond.graph import Cloud
 from edgecond.notation import Architecture
@@ -222,7 +223,10 @@ class Clouds(Kind):
         sampling: dict[str, Any] = {"count": None} if learned.per_vertex else {}
         options = learned.settings.options
         if learned.dataset == DATASET:
-            return to_cloud(read_points(path, **sampling, **layout_of(options)), options.get("columns", ()), path)
+            points = read_points(path, **sampling, **layout_of(options))
+            if learned.per_vertex:
+                _note_unmeasured(points, path)
+            return to_cloud(points, options.get("columns", ()), path)
         if datasets.signal_is_one(learned.dataset):
             cloud = to_cloud(read_points(path, **sampling), (), path)
         else:
@@ -236,7 +240,9 @@ class Clouds(Kind):
                 f"points are written back for models of your data: {learned.settings.name} is one of the data set "
                 f"{learned.dataset}. Train it on files with a class for every point."
             )
-        return Scan(path, options.get("columns", ()), **layout_of(options))
+        scan = Scan(path, options.get("columns", ()), **layout_of(options))
+        _note_unmeasured(scan, path)
+        return scan
 
     # Rows in memory
 
@@ -301,6 +307,17 @@ class Clouds(Kind):
 def layout_of(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return how the columns of files are named and which axis points up, from the options that a model keeps."""
     return {"columns": options.get("column_names"), "up": options.get("up", "z")}
+
+
+def _note_unmeasured(points: Points | Scan, path: Path) -> None:
+    """Note how many points of a file have no prediction."""
+    if points.unmeasured:
+        warnings.warn(
+            f"{path} has {points.unmeasured:,} points without a position: they are left out, and the others are "
+            "numbered without them.",
+            DataWarning,
+            stacklevel=2,
+        )
 
 
 def _split_by_folder(contents: folder.Folder | segmented.Segmented, others: Mapping[str, Path]) -> dict[str, Any]:

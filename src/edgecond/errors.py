@@ -75,6 +75,15 @@ def listed(names: Sequence[str], most: int = 20) -> str:
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
 
 
+def counted(number: int, noun: str) -> str:
+    """Return a number with a noun, whose plural ends in s.
+
+    >>> counted(1, "test example"), counted(1200, "point")
+    ('1 test example', '1,200 points')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def printable(text: str) -> str:
     r"""Return a text for a terminal, in which control characters other than tabs and line breaks are written out.
 

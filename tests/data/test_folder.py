@@ -46,6 +46,22 @@ def test_classes_are_the_folders_and_examples_the_files_in_order(street: Path):
     assert [cloud.signal[:, 0].tolist() for cloud, _ in examples] == [[3, 7], [2, 7], [1, 7]]
 
 
+def test_clouds_that_are_no_examples_because_of_their_place_are_counted(street: Path):
+    """In sub-folders of classes, beside them, and links to nothing; not other files, hidden ones, and runs."""
+    others = ("tree/b/1.csv", "tree/b/2/1.PLY", "car/scan2/1.csv", "stray.xyz", "README.md", "tree/.a.csv")
+    write(street, dict.fromkeys((*others, ".git/a.csv", "runs/a.csv", "runs/model.safetensors"), "0 0 0"))
+    (street / "car" / "gone.las").symlink_to(street / "nowhere.las")
+
+    contents = read(street)
+
+    assert contents.unread == [
+        "not read: 1 broken link, as car/gone.las",
+        "not read: 3 files in sub-folders of classes, as car/scan2/1.csv",
+        "not read: 1 file beside the folders of classes, as stray.xyz",
+    ]
+    assert contents.examples.names == ["car/c.csv", "tree/a.csv", "tree/b.csv"]
+
+
 def test_the_digest_is_of_names_and_contents(street: Path, tmp_path_factory: pytest.TempPathFactory):
     names = ("car/c.csv", "tree/a.csv", "tree/b.csv")
     first = read(street).examples.digest
@@ -58,14 +74,14 @@ def test_the_digest_is_of_names_and_contents(street: Path, tmp_path_factory: pyt
     assert read(copy).examples.digest != first
 
 
-def test_hidden_files_and_files_of_other_kinds_are_ignored_and_counted(street: Path):
+def test_hidden_files_and_files_of_other_kinds_are_ignored(street: Path):
     names = ("README.md", "tree/.DS_Store", "tree/notes.docx", "tree/._a.csv", ".git/config", "__MACOSX/tree/a.csv")
     write(street, dict.fromkeys(names, "hello"))
 
     folder = read(street)
 
     assert len(folder.examples) == 3
-    assert folder.ignored == 4
+    assert folder.unread == []
     assert folder.skipped == []
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -18,7 +18,7 @@ from edgecond.data.formats.surface import areas
 from edgecond.data.parsed import ParsedClouds
 from edgecond.data.points import Columns, PointTargets, to_cloud, to_mesh
 from edgecond.data.splits import PARTS
-from edgecond.errors import DataError
+from edgecond.errors import counted, DataError
 from edgecond.files import digest, path_text, Progress, reading, sha256, walk
 from edgecond.graph import Cloud, Mesh
 
@@ -33,7 +33,7 @@ class Folder:
         examples: The clouds of the files that can be read, and their classes, which are the sub-folders.
         columns: Columns of the signal: those that all files have. Without any, the signal is the constant 1.
         skipped: The files that cannot be read, each with the reason.
-        ignored: Number of files that are hidden or of other formats, such as README.txt or .DS_Store.
+        unread: Sentences about clouds that are no examples because of where they are.
         files: The file of each example.
         parts: Part of each example, "train", "validation" or "test", by folders of these names; empty without such.
     """
@@ -41,7 +41,7 @@ class Folder:
     examples: Examples
     columns: tuple[str, ...]
     skipped: list[tuple[Path, str]]
-    ignored: int
+    unread: list[str]
     files: list[Path]
     parts: list[str]
 
@@ -136,7 +136,7 @@ def read(
         examples,
         surveyed.columns,
         surveyed.skipped,
-        listing.ignored,
+        listing.unread,
         [file for file, *_ in kept],
         parts if any(parts) else [],
     )
@@ -185,11 +185,11 @@ def survey(
 
 @dataclass
 class _Listing:
-    """The files of a folder: path, name, class and part of each; the names of the classes; and other files, counted."""
+    """The files of a folder: path, name, class and part of each; the names of the classes; and notes on other files."""
 
     entries: list[tuple[Path, str, str, str]]
     classes: tuple[str, ...]
-    ignored: int
+    unread: list[str]
 
     def add(self, other: _Listing, part: str, path: Path) -> None:
         """Add the files of another folder, all of one part."""
@@ -201,7 +201,7 @@ class _Listing:
         if part == "test":
             self.entries = [(file, name, of, "train") for file, name, of, _ in self.entries]
         self.entries += [(file, f"{part}/{name}", of, part) for file, name, of, _ in other.entries]
-        self.ignored += other.ignored
+        self.unread += other.unread
 
 
 def part_folders(path: Path) -> dict[Path, str]:
@@ -249,7 +249,7 @@ def _listed(path: Path, least: int = 2) -> _Listing:
             f"{path} must hold two or more sub-folders, one for each class, with the files of that class: "
             f"found {names}. Sort the files into folders named after their classes."
         )
-    listing = _Listing([], classes, sum(entry.is_file() for entry in path.iterdir()))
+    listing = _Listing([], classes, [])
     for name, part, folder in placed:
         with reading(folder):
             entries = sorted(entry for entry in folder.iterdir() if entry.is_file())
@@ -260,8 +260,41 @@ def _listed(path: Path, least: int = 2) -> _Listing:
                 f"found {sum(1 for _ in folder.iterdir())} other files and folders. Fill it, or remove it."
             )
         listing.entries += [(file, path_text(file.relative_to(path)), name, part) for file in kept]
-        listing.ignored += len(entries) - len(kept)
+    listing.unread = unread(path, {file for file, *_ in listing.entries}, [folder for _, _, folder in placed])
     return listing
+
+
+def unread(path: Path, files: Collection[Path], folders: Sequence[Path] = ()) -> list[str]:
+    """Return a sentence for each place in a folder with clouds that are not read.
+
+    Args:
+        path: The folder.
+        files: The files that are read.
+        folders: The folders of classes; none if files may be anywhere.
+    """
+    places: dict[tuple[str, str], list[str]] = {}
+    for file in _clouds_below(path):
+        if file in files:
+            continue
+        if not file.exists():
+            place = "broken link", ""
+        elif any(folder in file.parents for folder in folders):
+            place = "file", " in sub-folders of classes"
+        else:
+            place = "file", " beside the folders of classes"
+        places.setdefault(place, []).append(path_text(file.relative_to(path)))
+    return [f"not read: {counted(len(names), noun)}{where}, as {names[0]}" for (noun, where), names in places.items()]
+
+
+def _clouds_below(path: Path) -> Iterator[Path]:
+    """Yield what may be clouds in a folder by their names, sorted, but nothing hidden and no folders with models."""
+    for entry in sorted(path.iterdir()):
+        if hidden(entry) or (entry.is_dir() and _holds_models(entry)):
+            continue
+        for file in sorted(walk(entry, lambda sentence: None)) if entry.is_dir() else [entry]:
+            parts = file.relative_to(path).parts
+            if file.suffix.lower() in ENDINGS and not file.is_dir() and not any(hidden(Path(part)) for part in parts):
+                yield file
 
 
 def _holds_models(folder: Path) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from edgecond.data.examples import PointExamples
-from edgecond.data.folder import hidden, NONE, part_folders, survey
+from edgecond.data.folder import hidden, NONE, part_folders, survey, unread
 from edgecond.data.formats import ENDINGS, read_points
 from edgecond.data.parsed import ParsedClouds
 from edgecond.data.points import to_cloud
@@ -37,6 +37,7 @@ class Segmented:
         has_classes: Whether the targets of points are classes; numbers otherwise.
         files: The file of each example.
         parts: See `folder.Folder`.
+        unread: See `folder.Folder`.
     """
 
     examples: PointExamples
@@ -45,6 +46,7 @@ class Segmented:
     has_classes: bool
     files: list[Path]
     parts: list[str]
+    unread: list[str]
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,6 +134,7 @@ def read(
         has_classes,
         [file for file, _, _ in kept],
         parts if any(parts) else [],
+        [sentence for each in (path, *others.values()) for sentence in unread(each, files)],
     )
 
 

@@ -78,6 +78,7 @@ class Clouds(Kind):
         notes = (
             f"{len(examples)} {self.name} in {number} classes: {', '.join(examples.classes)}",
             self._signal(contents.columns),
+            *contents.unread,
             *skipped([sentence for _, sentence in contents.skipped]),
         )
         kept = _kept(contents.columns, options)
@@ -94,6 +95,7 @@ class Clouds(Kind):
         notes = (
             f"{len(examples)} clouds of {len(examples.ys):,} points {summary}",
             self._signal(contents.columns),
+            *contents.unread,
             *skipped([sentence for _, sentence in contents.skipped]),
         )
         kept = _kept(contents.columns, options)

@@ -20,7 +20,7 @@ from edgecond.runs.model import Model
 from edgecond.runs.prediction import predicted, Wanted
 from edgecond.runs.recipe import find, Recipe, with_settings
 from edgecond.runs.run import Interrupted
-from tests.sentences import mentions
+from tests.sentences import mentions, refused
 
 MEMBERS = 3
 
@@ -138,6 +138,22 @@ def test_a_calibration_set_needs_a_prediction_for_each_example():
 
     with mentions("calibration", "0.1 for segmentation", kind=RecipeError):
         ensemble.train(segmentation, directory=None)
+
+
+def test_points_have_no_intervals_and_no_calibration_set(tmp_path: Path):
+    """Both are refused in the same words, and before a training starts; there is no advice to calibrate."""
+    for number in range(5):
+        rows = np.random.default_rng(number).random((30, 4)).round(2)
+        rows[:, 3] = rows[:, 0] > 0.5
+        np.savetxt(tmp_path / f"{number}.csv", rows, delimiter=",", header="x,y,z,label", comments="")
+    dataset = user_data.read(tmp_path, vertices="label")
+    model = Model.new(dataset.recipe, dataset.train, 0)
+
+    with refused("coverage is for tasks with a prediction for each example: got 0.9 for segmentation. Leave it out."):
+        Wanted(model, coverage=0.9)
+    sentence = "calibration is for tasks with a prediction for each example: got 0.2 for segmentation. Leave it out."
+    with refused(sentence):
+        user_data.read(tmp_path, vertices="label", settings={"calibration": 0.2})
 
 
 def test_a_calibration_set_has_an_example():

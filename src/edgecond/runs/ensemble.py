@@ -48,11 +48,8 @@ def train(
         options: Other arguments of `edgecond.runs.run.train`.
     """
     recipe = with_epochs(recipe, epochs)
-    if recipe.calibration and not tasks.find(recipe.task).calibrates:
-        raise RecipeError(
-            f"calibration is for tasks with a prediction for each example: got {recipe.calibration:g} for "
-            f"{recipe.task}. Leave it out."
-        )
+    if recipe.calibration:
+        tasks.find(recipe.task).check_calibrates("calibration", recipe.calibration)
     if seed + recipe.ensemble - 1 > MAX_SEED:
         raise RecipeError(f"the seeds of an ensemble must be at most {MAX_SEED}: got {recipe.ensemble} from {seed}.")
     examples, test = parts or datasets.load(recipe.dataset, fold, **recipe.options)

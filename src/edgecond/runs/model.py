@@ -206,11 +206,7 @@ class Model:
 
     def calibrated(self, examples: LabelledExamples) -> Model:
         """Return the model with probabilities calibrated and errors bounded by examples that it was not trained on."""
-        if not self.task.calibrates:
-            raise RecipeError(
-                f"calibration is for tasks with a prediction for each example: got {self.recipe.calibration:g} for "
-                f"{self.task.name}. Leave it out."
-            )
+        self.task.check_calibrates("calibration", self.recipe.calibration)
         y, views = examples.ys.numpy(), self.outputs_per_member(examples, self.views())
         model = replace(self, task=self.task.calibrated(y, *self.mean_and_spread(views)))
         outputs, spread = model.mean_and_spread(views)

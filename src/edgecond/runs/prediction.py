@@ -66,8 +66,10 @@ class Wanted:
                 "Leave them out."
             )
         self.task, self.names, self.probabilities = model.task, model.classes, probabilities
-        targets = model.task.targets(model.classes)
-        self.limits = None if coverage is None else model.uncertainty.limits(coverage, targets)
+        self.limits: list[float] | None = None
+        if coverage is not None:
+            self.task.check_calibrates("coverage", coverage)
+            self.limits = model.uncertainty.limits(coverage, model.task.targets(model.classes))
         self.applicability = applicability and bool(model.uncertainty.reference)
         self.spread = bool(model.members)
 

@@ -165,6 +165,7 @@ class Loaded:
 
     def _calibration_set(self, split: Split, train: Indices, share: float) -> Indices:
         """Return the examples of a training set that calibrate a model instead, chosen as the test set is."""
+        self.task.check_calibrates("calibration", share)
         strata = self.task.strata(self.data.examples.ys.numpy())
         held = self.kind.hold_out(self.data, split, strata, train, share)
         if not 0 < len(held) < len(train):

@@ -134,6 +134,19 @@ class Task(Reported):
         return None
 
     @classmethod
+    def check_calibrates(cls, asked: str, number: float) -> None:
+        """Refuse what needs a calibration set, unless there is a prediction for each example.
+
+        Args:
+            asked: What was asked for, calibration or coverage.
+            number: Its number.
+        """
+        if not cls.calibrates:
+            raise RecipeError(
+                f"{asked} is for tasks with a prediction for each example: got {number:g} for {cls.name}. Leave it out."
+            )
+
+    @classmethod
     def check_targets(cls, ys: Tensor, names: Sequence[str]) -> None:
         """Raise a `ValueError` that says what the targets of a data set must have, if there is nothing to learn."""
         return

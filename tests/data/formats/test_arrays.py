@@ -44,6 +44,19 @@ def test_an_archive_has_positions_and_perhaps_features(name: str):
     ]
 
 
+def test_vectors_with_a_number_for_each_point_are_columns_by_their_names():
+    """As `np.savez(file, points=..., intensity=..., labels=...)` writes them; other arrays are none."""
+    vectors = {"Intensity": INTENSITY, "labels": np.arange(4, dtype=np.uint8), "scalar_R": np.arange(4.0)}
+    others = {"label": np.array(3), "names": np.array([*"abcd"]), "pose": np.eye(4), "some": np.arange(3)}
+    others |= {"mask": np.ones(4, bool), "objects": np.array([None] * 4)}
+
+    columns = read_npz(saved(points=POINTS, **vectors, **others)).columns
+
+    assert list(columns) == ["x", "y", "z", "intensity", "labels", "red"]
+    assert columns["intensity"].tolist() == INTENSITY.tolist()
+    assert columns["labels"].tolist() == [0, 1, 2, 3]
+
+
 HEADER = "it must begin with the header of a NumPy array"
 
 

@@ -160,6 +160,14 @@ def test_rows_unlike_those_of_the_training_set_are_errors(X, facts):
         Model.new(find("synthetic/ecc"), train, 0).predict(X)
 
 
+@pytest.mark.parametrize("views", [0, -1])
+def test_at_least_one_view_is_needed(views: int):
+    train, test = datasets.load("synthetic", train=6, test=6, points=16)
+
+    with mentions("at least one view", f"got {views}", kind=DataError):
+        Model.new(find("synthetic/ecc"), train, 0).predict(list(test.clouds), views=views)
+
+
 def test_more_views_than_a_thousand_are_refused():
     """A file may ask for any number of them."""
     train, test = datasets.load("synthetic", train=6, test=6, points=50)

@@ -173,7 +173,9 @@ class Model:
         ]
 
     def check_views(self, views: int) -> None:
-        """Refuse more views of an example than there can be."""
+        """Refuse more views of an example than there can be, or none."""
+        if views < 1:
+            raise DataError(f"an example must have at least one view: got {views}. Ask for 1, or leave views out.")
         if views > (most := self.kind.most_views(sample_settings(self.recipe))):
             views_of = f"view{'s' if most > 1 else ''} of an example"
             raise DataError(f"{self.recipe.name} has at most {most} {views_of}: got {views}. Ask for fewer views.")

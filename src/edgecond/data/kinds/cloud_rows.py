@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from edgecond.data.examples import Examples
-from edgecond.data.formats import Points, read_points
+from edgecond.data.formats import ENDINGS, Points, read_points
 from edgecond.data.kinds.examples import Rows
 from edgecond.data.points import Columns, labelled, points_of, to_cloud, unlabelled
 from edgecond.errors import DataError
@@ -47,7 +47,7 @@ class CloudReader:
     def of(rows: Rows) -> CloudReader:
         """Return the reader of rows like these, which must have the same columns."""
         columns, widths = Columns(), dict[int, int]()  # first row of each width
-        for number, row in enumerate(rows):
+        for number, row in enumerate(_with_paths(rows)):
             columns.add(points := _points(row, number))
             if not isinstance(row, PathLike):
                 widths.setdefault(3 + len(points.names), number)
@@ -70,7 +70,7 @@ class CloudReader:
 
     def _clouds(self, rows: Rows) -> list[Cloud]:
         clouds = []
-        for number, row in enumerate(rows):
+        for number, row in enumerate(_with_paths(rows)):
             points, width = _points(row, number, self.layout), self.width or 3 + len(self.columns)
             if not isinstance(row, PathLike) and 3 + len(points.names) != width and not self.others:
                 raise DataError(
@@ -86,9 +86,16 @@ def is_cloud(row: Any) -> bool:
     """Return whether a row is a cloud: a `Cloud`, the path of a file, or a table of numbers."""
     if isinstance(row, Cloud | PathLike):
         return True
+    if isinstance(row, str):
+        return row.lower().endswith(ENDINGS)
     if isinstance(row, Sequence) and not isinstance(row, bytes | str) and row:
         return np.ndim(row[0]) == 1
     return getattr(row, "ndim", None) == 2 and hasattr(row, "__array__")
+
+
+def _with_paths(rows: Rows) -> Rows:
+    """Return rows with paths in the place of their texts."""
+    return [Path(row) if isinstance(row, str) else row for row in rows]
 
 
 def _points(row: Any, number: int, layout: Mapping[str, Any] | None = None) -> Points:

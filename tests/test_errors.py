@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import edgecond
-from edgecond.errors import did_you_mean, EdgecondError
+from edgecond.errors import counted, did_you_mean, EdgecondError
 
 ROOT = Path(edgecond.__file__).parent
 
@@ -39,3 +39,8 @@ def test_where_nothing_is_similar_the_names_are_listed_or_nothing_is_said():
     assert did_you_mean("cora", ["sydney", "mnist"]) == " Known names: sydney, mnist."
     assert did_you_mean("cora", ["sydney", "mnist"], list_known=False) == ""
     assert did_you_mean("cora", []) == ""
+
+
+@pytest.mark.parametrize(("number", "text"), [(0, "0 files"), (1, "1 file"), (2, "2 files"), (1200, "1200 files")])
+def test_one_is_singular(number: int, text: str):
+    assert counted(number, "file") == text

@@ -78,10 +78,10 @@ def listed(names: Sequence[str], most: int = 20) -> str:
 def counted(number: int, noun: str) -> str:
     """Return a number with a noun, whose plural ends in s.
 
-    >>> counted(1, "test example"), counted(1200, "point")
-    ('1 test example', '1,200 points')
+    >>> counted(1, "test example"), counted(1200, "file")
+    ('1 test example', '1200 files')
     """
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def printable(text: str) -> str:

@@ -62,6 +62,21 @@ def test_clouds_that_are_no_examples_because_of_their_place_are_counted(street: 
     assert contents.examples.names == ["car/c.csv", "tree/a.csv", "tree/b.csv"]
 
 
+def test_columns_that_only_some_files_have_are_named_with_a_file_that_lacks_them(street: Path):
+    write(street, {"car/d.csv": "x,y,z,ring\n1,2,3,4\n", "tree/a.csv": "x,y,z,intensity,gain\n1,2,3,4,5\n"})
+
+    contents = read(street)
+
+    assert contents.columns == ()
+    assert contents.left_out == [
+        "intensity is left out: 1 of 4 files lack it, as car/d.csv",
+        "ring is left out: 3 of 4 files lack it, as car/c.csv",
+        "gain is left out: 3 of 4 files lack it, as car/c.csv",
+    ]
+    write(street, {"car/d.csv": "x,y,z\n1,2,3\n", "car/c.csv": "x,y,z\n1,2,3\n", "tree/b.csv": "x,y,z\n1,2,3\n"})
+    assert read(street).left_out == ["intensity, gain are left out: 3 of 4 files lack them, as car/c.csv"]
+
+
 def test_the_digest_is_of_names_and_contents(street: Path, tmp_path_factory: pytest.TempPathFactory):
     names = ("car/c.csv", "tree/a.csv", "tree/b.csv")
     first = read(street).examples.digest
@@ -191,7 +206,8 @@ def test_a_folder_must_exist(tmp_path: Path):
 def test_two_classes_are_needed(tmp_path: Path, file: str, found: str):
     write(tmp_path, {file: "1 2 3"})
 
-    with mentions(f"{tmp_path} must hold two or more sub-folders", f"found {found}. Sort the files", kind=DataError):
+    sentence = f"must hold two or more sub-folders ... found {found}. Sort the files ... --vertices"
+    with mentions(f"{tmp_path} {sentence}", kind=DataError):
         read(tmp_path)
 
 

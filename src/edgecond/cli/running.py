@@ -15,6 +15,7 @@ import typer
 from edgecond.cli.console import confusion_table, echo, progress, until_asked_to_stop, users_errors
 from edgecond.data import MAX_SEED
 from edgecond.data.processes import end_with_parent, PARENT
+from edgecond.errors import counted
 
 if TYPE_CHECKING:
     from edgecond.data.kinds import LabelledExamples
@@ -113,7 +114,7 @@ def print_evaluation(model: Model, test: LabelledExamples, views: int | None = N
         confusion_table(confusion, test.classes)
     parts = by_combination(shown_metrics(model, metrics))
     written = {combination: model.task.written(part) for combination, part in parts.items()}
-    echo(f"{len(test)} test examples: {written[SCORES] or written['']}")
+    echo(f"{counted(len(test), 'test example')}: {written[SCORES] or written['']}")
     if parts[SCORES]:
         echo(f"(mean scores of {len(outputs)} views; their majority vote: {written[VOTES]}; one view: {written['']})")
     elif len(outputs) > 1:

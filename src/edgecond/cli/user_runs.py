@@ -20,6 +20,7 @@ from edgecond.cli.running import (
     words_of,
     written,
 )
+from edgecond.errors import counted
 
 if TYPE_CHECKING:
     from edgecond.runs.crossvalidation import FoldResult
@@ -165,7 +166,7 @@ class UserRuns:
         with users_errors():
             metrics = model.evaluate(dataset.validation, views=1)
         epoch = f"epoch {model.about['epochs']} of {len(trained.history)}"
-        echo(f"{epoch} is best on {len(dataset.validation)} validation examples: {written(model, metrics)}")
+        echo(f"{epoch} is best on {counted(len(dataset.validation), 'validation example')}: {written(model, metrics)}")
 
     def _print_folds(self, count: int) -> None:
         """Print the metrics of all folds, and write them and the out-of-fold predictions."""
@@ -180,7 +181,7 @@ class UserRuns:
                 model = Model.load(directory)
                 results.append(crossvalidation.evaluate_fold(model, dataset, fold))
                 model.with_metrics(dataset.test, results[-1].metrics).save(directory / FILE)
-            echo(f"fold {fold}, {len(dataset.test)} test examples: {written(model, results[-1].metrics)}")
+            echo(f"fold {fold}, {counted(len(dataset.test), 'test example')}: {written(model, results[-1].metrics)}")
         means, spreads = crossvalidation.summarise(results)
         echo(f"mean of {count} folds: {written(model, means)}")
         echo(f"standard deviation over folds: {written(model, spreads)}")

@@ -32,6 +32,7 @@ class Folder:
     Attributes:
         examples: The clouds of the files that can be read, and their classes, which are the sub-folders.
         columns: Columns of the signal: those that all files have. Without any, the signal is the constant 1.
+        left_out: Sentences about columns that only some files have.
         skipped: The files that cannot be read, each with the reason.
         unread: Sentences about clouds that are no examples because of where they are.
         files: The file of each example.
@@ -40,6 +41,7 @@ class Folder:
 
     examples: Examples
     columns: tuple[str, ...]
+    left_out: list[str]
     skipped: list[tuple[Path, str]]
     unread: list[str]
     files: list[Path]
@@ -55,6 +57,7 @@ class Survey:
         clouds: The cloud or mesh of each of them.
         skipped: The other files, each with the reason.
         columns: Columns of the signal: those that all files have, without those that are 0 everywhere.
+        left_out: Sentences about columns that only some files have.
         sums: Checksum of each file that can be read, by its name in the folder.
         targets: The targets of points, if a column of them was read.
     """
@@ -63,6 +66,7 @@ class Survey:
     clouds: ParsedClouds
     skipped: list[tuple[Path, str]]
     columns: tuple[str, ...]
+    left_out: list[str]
     sums: dict[str, str]
     targets: PointTargets
 
@@ -135,6 +139,7 @@ def read(
     return Folder(
         examples,
         surveyed.columns,
+        surveyed.left_out,
         surveyed.skipped,
         listing.unread,
         [file for file, *_ in kept],
@@ -177,10 +182,10 @@ def survey(
                 targets.add(points.y)
             readable.append(index)
             clouds.add(cloud, points.names)
-            common.add(points)
+            common.add(points, name)
         if progress:
             progress(len(readable) + len(skipped), len(files))
-    return Survey(readable, clouds, skipped, common.names, sums, targets)
+    return Survey(readable, clouds, skipped, common.names, common.left_out, sums, targets)
 
 
 @dataclass
@@ -247,7 +252,8 @@ def _listed(path: Path, least: int = 2) -> _Listing:
         names = f"only {classes[0]}" if folders else "none"
         raise DataError(
             f"{path} must hold two or more sub-folders, one for each class, with the files of that class: "
-            f"found {names}. Sort the files into folders named after their classes."
+            f"found {names}. Sort the files into folders named after their classes or, if each point has a class, name "
+            "its column, as in --vertices label."
         )
     listing = _Listing([], classes, [])
     for name, part, folder in placed:

@@ -17,7 +17,7 @@ from edgecond.data.examples import checked_cloud, Examples
 from edgecond.data.formats import Points, read_points, Surface
 from edgecond.data.formats.axes import vectors
 from edgecond.data.formats.table import unnamed
-from edgecond.errors import DataError
+from edgecond.errors import DataError, listed
 from edgecond.files import digest, sha256
 from edgecond.graph import Cloud, Mesh
 
@@ -45,7 +45,7 @@ def read_cloud(
     if len(points.names) != width:
         raise DataError(
             f"{path} must have {3 + width} columns, x, y, z and {width} of the signal: "
-            f"found {', '.join(('x', 'y', 'z', *points.names))}."
+            f"found {listed(('x', 'y', 'z', *points.names))}."
         )
     return to_cloud(points, points.names, path)
 
@@ -67,7 +67,7 @@ def signal_of(points: Points, names: Sequence[str], source: object) -> Float[np.
     for name in names:
         if name not in points.names:
             raise DataError(
-                f"{source} must have the column {name!r} of the signal: found {', '.join(points.names) or 'none'}."
+                f"{source} must have the column {name!r} of the signal: found {listed(points.names) or 'none'}."
             )
     return points.signal[:, [points.names.index(name) for name in names]]
 
@@ -116,9 +116,16 @@ class Columns:
 
     _common: list[str] | None = None
     _alive: set[str] = field(default_factory=set)
+    _layouts: dict[tuple[str, ...], list[str]] = field(default_factory=dict)
 
-    def add(self, points: Points) -> None:
-        """Add the columns of a file or an array."""
+    def add(self, points: Points, source: str = "") -> None:
+        """Add the columns of a file or an array.
+
+        Args:
+            points: Its points.
+            source: Its name, for `left_out`.
+        """
+        self._layouts.setdefault(points.names, []).append(source)
         before = points.names if self._common is None else self._common
         self._common = [name for name in before if name in points.names]
         self._alive |= {name for name, column in zip(points.names, points.signal.T, strict=True) if column.any()}
@@ -129,6 +136,21 @@ class Columns:
         common = self._common or ()
         together = {name for pair in vectors(common) if self._alive & {*pair} for name in pair}
         return tuple(name for name in common if name in self._alive | together)
+
+    @property
+    def left_out(self) -> list[str]:
+        """A sentence about the columns that some files have and that others lack, for each set of these."""
+        every = sum(map(len, self._layouts.values()))
+        columns: dict[tuple[str, ...], list[str]] = {}
+        for name in dict.fromkeys(name for names in self._layouts for name in names if name in self._alive):
+            without = [source for names, sources in self._layouts.items() if name not in names for source in sources]
+            if without:
+                columns.setdefault(tuple(sorted(without)), []).append(name)
+        return [
+            f"{listed(names, 5)} {'is' if len(names) == 1 else 'are'} left out: {len(without)} of {every} files lack "
+            f"{'it' if len(names) == 1 else 'them'}, as {without[0]}"
+            for without, names in columns.items()
+        ]
 
 
 @dataclass

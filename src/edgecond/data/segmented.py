@@ -33,6 +33,7 @@ class Segmented:
         examples: The clouds of the files that can be read. The name of a class is its number; numbers to predict have
             the name of their column.
         columns: Columns of the signal: those that all files have. Without any, the signal is the constant 1.
+        left_out: Sentences about columns that only some files have.
         skipped: The files that cannot be read, each with the reason.
         has_classes: Whether the targets of points are classes; numbers otherwise.
         files: The file of each example.
@@ -42,6 +43,7 @@ class Segmented:
 
     examples: PointExamples
     columns: tuple[str, ...]
+    left_out: list[str]
     skipped: list[tuple[Path, str]]
     has_classes: bool
     files: list[Path]
@@ -130,6 +132,7 @@ def read(
     return Segmented(
         examples,
         surveyed.columns,
+        surveyed.left_out,
         surveyed.skipped,
         has_classes,
         [file for file, _, _ in kept],

@@ -24,7 +24,7 @@ from edgecond.data.kinds import (
     UserData,
 )
 from edgecond.data.splits import Split as Parts
-from edgecond.errors import DataError, RecipeError
+from edgecond.errors import counted, DataError, RecipeError
 from edgecond.files import digest, sha256
 from edgecond.nn import tasks
 from edgecond.nn.tasks import Task
@@ -138,7 +138,7 @@ class Loaded:
                     f"{sizes['training']} training examples has none. Ask for a larger share."
                 )
             del sizes["validation"]
-        counts = ", ".join(f"{size} {name} examples" for name, size in sizes.items())
+        counts = ", ".join(counted(size, f"{name} example") for name, size in sizes.items())
         calibration = None
         if recipe.calibration:
             held = self._calibration_set(split, parts.train, recipe.calibration)

@@ -135,8 +135,10 @@ def test_columns_that_are_not_recognized_are_listed_with_the_option_that_helps(t
 def test_a_named_column_must_exist(tmp_path: Path):
     path = saved_at(tmp_path / "a.csv", TABLE)
 
-    with mentions(path, "'relativ_x'", "Did you mean relative_x", kind=DataError):
+    with mentions(path, "'relativ_x'", "Did you mean relative_x", kind=DataError) as raised:
         read_points(path, columns={"x": "relativ_x"})
+
+    assert str(raised.value).endswith("?")
 
 
 @pytest.mark.parametrize("text", ["", "x", "x=", "=a", "x=a,", "x=a;y=b,z", "x=a,x=b", "x=a,y=A"])

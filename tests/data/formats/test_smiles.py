@@ -335,6 +335,12 @@ def test_whole_numbers_can_be_numbers_to_predict(tmp_path: Path):
     assert counted.graphs.digest != classified.graphs.digest
 
 
+def test_a_table_of_points_is_no_table_of_molecules(tmp_path: Path):
+    path = write(tmp_path, "X,Y,Z,intensity\n1,2,3,4\n")
+    with mentions(path, "It holds points: clouds are read from a folder with a sub-folder for each", kind=DataError):
+        read(path)
+
+
 def test_what_a_table_lacks_is_reported(tmp_path: Path):
     path = write(tmp_path, "molecule,logP,origin\nCCO,-0.3,here\n")
     with mentions(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import torch
 
 from edgecond.data.formats import read_points
-from edgecond.data.kinds import KINDS
+from edgecond.data.kinds import KINDS, ReadOptions
 from edgecond.data.points import labelled, to_cloud
 from edgecond.graph import Cloud
 from edgecond.runs import user_data
@@ -104,6 +106,35 @@ def test_normals_are_kept_as_vectors_that_turn_with_the_points(tmp_path):
         model.save(tmp_path / "model.safetensors")
         kept = Model.load(tmp_path / "model.safetensors").preparation.vectors
         assert [[names[x], names[y]] for x, y in kept] == expected
+
+
+def test_notes_shorten_many_columns_and_name_numbers_to_predict(tmp_path):
+    """120 columns without names; the numbers of points have a name and a range."""
+    rows = np.random.default_rng(0).random((5, 30, 120))
+    rows[:, 0, 3], rows[:, 1, 3] = 0.25, 6.5
+    rows[:, 2:, 3] = 0.5
+    for number, table in enumerate(rows):
+        np.save(tmp_path / f"{number}.npy", table)
+
+    notes = user_data.read(tmp_path, vertices="column 4").notes
+
+    assert notes[0] == "5 clouds of 150 points with column 4 from 0.25 to 6.5"
+    assert notes[1].startswith("signal: column 5, column 6, ")
+    assert notes[1].endswith("column 24 and 96 more")
+    assert (
+        "3 training examples, 1 validation example, 1 test example"
+        in user_data.read(tmp_path, vertices="column 4", validation=0.2).notes
+    )
+
+
+def test_a_path_that_does_not_exist_is_reported_as_such(tmp_path):
+    said = []
+
+    shards = CLOUDS.shards(SimpleNamespace(batch_size=1), [tmp_path / "nowhere"], ReadOptions(), said.append, print)
+
+    assert list(shards) == []
+    place = tmp_path / "nowhere"
+    assert said == [f"{place} must be a file with a cloud, or a folder of them: there is no such file or folder."]
 
 
 def plain_cloud(tmp_path):

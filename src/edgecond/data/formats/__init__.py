@@ -198,7 +198,7 @@ def unreadable(path: Path) -> Iterator[None]:
         raise DataError(f"{path} cannot be read: {error.strerror or error}.") from error
     except (ValueError, OverflowError, MemoryError, RecursionError) as error:
         reason = str(error).split("\n")[0].rstrip(".") or "it needs too much memory"
-        raise DataError(f"{path} cannot be read: {reason}.") from error
+        raise DataError(f"{path} cannot be read: {reason}{'' if reason.endswith('?') else '.'}") from error
 
 
 def _measured(table: Table) -> Table:
@@ -216,7 +216,7 @@ def _targets(table: Table, column: str) -> Float[np.ndarray, " n"]:
     if numbers is None:
         names = listed([*table.columns, *table.on_request])
         raise ValueError(f"it must have the targets of its points in a column {column!r}: found {names or 'none'}")
-    numbers = np.asarray(numbers, np.float64)
+    numbers = np.array(numbers, np.float64)  # a copy: arrays of NPY files are read-only
     if (wrong := numbers[np.abs(numbers) > _MOST]).size:
         raise ValueError(f"the targets in its column {column!r} must be finite: found {wrong[0]}")
     return numbers

@@ -253,9 +253,11 @@ def _smiles_column(path: Path, header: Sequence[str]) -> str:
     for name in COLUMNS:
         if name in by_name:
             return by_name[name]
+    advice = "Set smiles to the column that holds the molecules."
+    if {"x", "y", "z"} <= by_name.keys():
+        advice = "It holds points: clouds are read from a folder with a sub-folder for each class."
     raise DataError(
-        f"{path} must have a column {', '.join(COLUMNS[:-1])} or {COLUMNS[-1]}: found {listed(header)}. "
-        "Set smiles to the column that holds the molecules."
+        f"{path} must have a column {', '.join(COLUMNS[:-1])} or {COLUMNS[-1]}: found {listed(header)}. {advice}"
     )
 
 

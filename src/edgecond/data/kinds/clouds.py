@@ -30,7 +30,7 @@ from edgecond.data.kinds.wording import class_counts, data_name, number_range, s
 from edgecond.data.points import read_cloud, to_cloud, unlabelled
 from edgecond.data.preparation import CloudPreparation, no_progress, Progress, SampleSettings
 from edgecond.data.scans import Scan
-from edgecond.errors import DataError, DataWarning
+from edgecond.errors import DataError, DataWarning, listed
 from edgecond.files import reading, walk
 from edgecond.graph import Cloud
 from edgecond.notation import Architecture
@@ -78,6 +78,7 @@ class Clouds(Kind):
         notes = (
             f"{len(examples)} {self.name} in {number} classes: {', '.join(examples.classes)}",
             self._signal(contents.columns),
+            *contents.left_out,
             *contents.unread,
             *skipped([sentence for _, sentence in contents.skipped]),
         )
@@ -91,10 +92,14 @@ class Clouds(Kind):
         contents = segmented.read(path, column, numbers=options.numbers, columns=columns, up=options.up, others=others)
         examples = contents.examples
         number = len(examples.classes)
-        summary = f"in {number} classes: {class_counts(examples)}" if contents.has_classes else number_range(examples)
+        if contents.has_classes:
+            values = f"in {number} classes: {class_counts(examples)}"
+        else:
+            values = f"with {number_range(examples)}"
         notes = (
-            f"{len(examples)} clouds of {len(examples.ys):,} points {summary}",
+            f"{len(examples)} clouds of {len(examples.ys):,} points {values}",
             self._signal(contents.columns),
+            *contents.left_out,
             *contents.unread,
             *skipped([sentence for _, sentence in contents.skipped]),
         )
@@ -153,7 +158,7 @@ class Clouds(Kind):
         }
 
     def _signal(self, columns: Sequence[str]) -> str:
-        return f"signal: {', '.join(columns) or 'none, so 1 everywhere'}"
+        return f"signal: {listed(columns) or 'none, so 1 everywhere'}"
 
     def _spacing(self, examples: Examples | PointExamples) -> float:
         return folder.point_spacing(examples.clouds)
@@ -361,6 +366,9 @@ def _listed(given: Path, report: Report) -> list[Path]:
     """The files to read: one, or those in a directory."""
     try:
         with reading(given):
+            if not given.exists():
+                report(f"{given} must be a file with a cloud, or a folder of them: there is no such file or folder.")
+                return []
             if not given.is_dir():
                 return [given]
     except DataError as error:

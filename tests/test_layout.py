@@ -18,7 +18,6 @@ TESTED_ELSEWHERE = {  # modules, and packages whose modules are tested together
     "nn/convolution/aggregation": "nn/convolution tests every aggregation with every algorithm",
     "nn/convolution/algorithm.py": "an interface: every algorithm is tested",
     "nn/convolution/diagonal.py": "nn/layers tests diagonal filters",
-    "nn/inspection.py": "nn/layers tests every kind of filter network",
     "nn/kernels": "nn/kernels/test_init.py compares the backends with each other",
     "nn/nnconv.py": "nn/layers/test_nnconv.py converts layers",
     "nn/optimizers": "nn/test_optimizers.py tests every optimizer",

@@ -216,7 +216,7 @@ def signal_from_networkx(
     graph: nx.Graph, attribute: str = "signal", *, categories: Sequence[Hashable] | None = None
 ) -> Float[Tensor, "n d"]:
     """Read the signal $X^0$ from an attribute of the vertices: numbers, or categories as one-hot vectors."""
-    missing = [vertex for vertex, attributes in graph.nodes(data=True) if attribute not in attributes]
+    missing = [vertex for vertex, attributes in graph.nodes(data=True) if attributes.get(attribute) is None]
     if missing:
         raise ValueError(f"every vertex needs the attribute {attribute!r}: vertex {missing[0]!r} does not have it.")
     rows = _encode([attributes[attribute] for _, attributes in graph.nodes(data=True)], categories)
@@ -234,6 +234,8 @@ def graph_to_networkx(graph: Graph, x: Float[Tensor, "n d"] | None = None) -> nx
     except ImportError:
         raise ImportError("NetworkX is not installed: pip install networkx.") from None
     _check_one_set_of_vertices(graph, "a NetworkX graph")
+    if x is not None and (x.dim() != 2 or len(x) != graph.num_vertices):
+        raise ValueError(f"x must have a row for each of the {graph.num_vertices} vertices: got {tuple(x.shape)}.")
     ends = list(zip(graph.source.tolist(), graph.target.tolist(), strict=True))
     labels = _plain(graph.labels.per_edge(graph.labels.values))
     result = nx.DiGraph() if len(set(ends)) == len(ends) else nx.MultiDiGraph()

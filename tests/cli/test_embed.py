@@ -43,6 +43,14 @@ def test_an_npy_file_has_the_vectors_of_the_csv(trained: tuple[Path, str], cloud
     assert vectors.tolist() == [[float(np.float32(row[f"e{k}"])) for k in range(4)] for row in rows]
 
 
+def test_a_format_that_is_neither_csv_nor_npy_is_refused(trained: tuple[Path, str], clouds: Path, tmp_path: Path):
+    result = run(app, ["embed", str(trained[0]), str(clouds), "--out", str(tmp_path / "vectors.parquet")])
+
+    assert result.exit_code == 2
+    assert "must be a file that ends in .csv or .npy" in result.stderr.replace("\n", " ")
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_file_that_cannot_be_read_is_left_out_and_the_rest_is_written(
     trained: tuple[Path, str], clouds: Path, tmp_path: Path
 ):

@@ -200,6 +200,21 @@ def test_a_vertex_without_signal_is_named():
         signal_from_networkx(nx.path_graph(2))
 
 
+def test_a_vertex_whose_signal_is_none_is_named():
+    graph = nx.path_graph(2)
+    nx.set_node_attributes(graph, {0: 1.0, 1: None}, "signal")
+
+    with pytest.raises(ValueError, match="the attribute 'signal': vertex 1 does not have it"):
+        signal_from_networkx(graph)
+
+
+@pytest.mark.parametrize("shape", [(6, 1), (8, 1), (7,)])
+def test_a_signal_of_another_number_of_rows_is_refused(shape: tuple[int, ...]):
+    """Of seven vertices."""
+    with pytest.raises(ValueError, match="x must have a row for each of the 7 vertices"):
+        graph_to_networkx(random_graph(), torch.zeros(shape))
+
+
 def test_a_bipartite_graph_is_an_error():
     with pytest.raises(ValueError, match=r"a NetworkX graph needs .* bipartite, with 3 sources and 2 targets"):
         graph_to_networkx(BIPARTITE)

@@ -21,6 +21,7 @@ from edgecond.cli.streaming import (
     unread_reported,
     written_to,
 )
+from edgecond.errors import DataError
 from edgecond.files import csv_line
 
 Write = Callable[[Mapping[str, Any]], None]
@@ -55,6 +56,8 @@ def embed(
 
     with unread_reported() as report, users_errors():
         check_output(out, [model, *files])
+        if out is not None and out.suffix not in ("", ".csv", ".npy", ".txt"):
+            raise DataError(f"--out must be a file that ends in .csv or .npy: got {out}. Choose another name.")
         loaded = Model.load(model)
         embedding = Embedding(loaded)
         if out is not None and out.suffix == ".npy":

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.metrics import accuracy_score, r2_score
@@ -135,7 +136,8 @@ class EdgeCondClassifier(ClassifierMixin, EdgeCondEstimator):
             raise ValueError(f"class_weight must be 'auto' or None where y has several labels: got {weight!r}.")
         changes: dict[str, Any]
         if isinstance(weight, Mapping):
-            changes = {"class_weights": {str(name): plain(value) for name, value in weight.items()}}
+            known = {value: str(value) for value in self.classes_.tolist()}  # where 1, 1.0 and True are equal
+            changes = {"class_weights": {known.get(name, str(name)): plain(value) for name, value in weight.items()}}
         else:
             balanced = {"auto": recipe.balanced, "balanced": True, None: False}
             if not isinstance(weight, str | None) or weight not in balanced:
@@ -212,7 +214,12 @@ class EdgeCondRegressor(RegressorMixin, EdgeCondEstimator):
     def _fit_targets(self, y: Any, count: int) -> tuple[type[Task], NDArray[Any], list[str]]:
         numbers = encode_numbers(y, count)
         self._single = np.asarray(y).ndim == 1
-        return Regression, numbers, ["y"] if self._single else column_names(y, numbers.shape[1])
+        names = ["y"] if self._single else column_names(y, numbers.shape[1])
+        try:
+            Regression.check_targets(torch.from_numpy(numbers), names)
+        except ValueError as error:
+            raise ValueError(f"y {error}") from error
+        return Regression, numbers, names
 
     @property
     def _targets(self) -> Any:

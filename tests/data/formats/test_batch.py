@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -189,6 +190,49 @@ def test_graphs_need_the_same_parts():
         batch.packed([SimpleNamespace(edge_index=np.zeros((2, 0), int), x=np.ones((1, 1)), num_nodes=1), pair()])
     with pytest.raises(DataError, match=r"it is empty\.$"):
         batch.packed([])
+
+
+@pytest.mark.parametrize(
+    ("graph", "sentence"),
+    [
+        (Data(edge_index=torch.tensor([[2, 3], [3, 2]]), num_nodes=2), "between its vertices, 0 to 1: found vertex 3."),
+        (Data(edge_index=torch.tensor([[-1, 0], [0, -1]]), num_nodes=2), "vertices, 0 to 1: found vertex -1."),
+        (pair(x=torch.ones(3, 1)), "a row of x for each of its 2 vertices: it has 3."),
+        (pair(edge_attr=torch.ones(4, 1)), "a row of edge_attr for each of its 2 edges: it has 4."),
+    ],
+    ids=["a vertex that it does not have", "a negative vertex", "too many vertices", "too many labels"],
+)
+def test_a_graph_that_would_spill_into_its_neighbour_is_named(graph: Data, sentence: str):
+    """Joined to a batch, its edges and rows would be those of the next graph."""
+    parts = {name: torch.ones(2, 1) for name in ("x", "edge_attr") if graph.get(name) is not None}
+
+    with pytest.raises(DataError, match=f"^graph 1 must have .*{re.escape(sentence)}$"):
+        batch.packed([pair(**parts), graph, pair(**parts)])
+
+
+def test_a_graph_without_edges_can_be_read_alone():
+    """A single atom, beside a training set whose bonds are categories."""
+    learned = batch.packed([pair(edge_attr=torch.tensor([5, 5])), pair(edge_attr=torch.tensor([8, 8]))]).graphs
+    alone = Data(edge_index=torch.zeros(2, 0).long(), edge_attr=torch.zeros(0).long(), num_nodes=1)
+
+    new = batch.packed([alone], like=learned).graphs
+
+    assert (new.edge_labels.tolist(), new.edge_values.tolist()) == ([], [5, 8])
+
+
+def test_one_hot_rows_of_another_width_are_refused():
+    """They number other categories."""
+    learned = batch.packed([pair(x=torch.eye(4)[:2])]).graphs
+
+    with pytest.raises(DataError, match=r"x must have one-hot rows of width 4, .* found width 3\.$"):
+        batch.packed([pair(x=torch.eye(3)[:2])], like=learned)
+
+
+def test_tensors_that_need_gradients_or_are_bfloat16_are_read():
+    x = torch.tensor([[0.5], [1.25]])
+
+    for given in (x.clone().requires_grad_(), x.bfloat16()):
+        assert batch.packed([pair(x=given)]).graphs.vertex_attributes.tolist() == [[0.5], [1.25]]
 
 
 def test_bfloat16_is_read_in_single_precision(tmp_path: Path):

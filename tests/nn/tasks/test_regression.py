@@ -39,6 +39,27 @@ def test_mean_and_scale_are_those_of_the_known_values():
     assert task.scale == (1, 1, 1)
 
 
+@pytest.mark.parametrize(
+    ("numbers", "sentence"),
+    [
+        ([1e9, 1e9 + 2, NAN], r"y lies around 1e\+09, with a standard deviation of 1\. Subtract 1e\+09\.$"),
+        ([4e38, 0.0, 1.0], r"single precision: y has 4e\+38\. Scale it down\.$"),
+    ],
+    ids=["a large offset", "beyond single precision"],
+)
+def test_targets_that_single_precision_cannot_tell_apart_are_refused(numbers: list[float], sentence: str):
+    """Its steps are 64 near a billion, and its largest number is 3.4e38."""
+    with pytest.raises(ValueError, match=sentence):
+        Regression.check_targets(torch.tensor(numbers, dtype=torch.double)[:, None], ["y"])
+
+
+def test_targets_may_lie_far_from_zero_or_be_constant():
+    """Absolute temperatures, years, and a target that was measured once."""
+    ys = torch.tensor([[300.0, 1990.0, 7.0], [301.0, 2024.0, NAN]]).double()
+
+    Regression.check_targets(ys, ["T", "year", "once"])
+
+
 def test_errors_are_means_over_the_known_values():
     """scikit-learn for R squared; by hand, errors of 1, 0 and -2 have the root mean square sqrt(5/3)."""
     y = np.array([[1.0], [2.0], [4.0], [float("nan")]])

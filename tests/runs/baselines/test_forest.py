@@ -76,7 +76,7 @@ def test_the_forest_predicts_the_probability_of_each_label(chains):
 
 def test_numbers_are_learned_from_the_rows_that_have_them(chains):
     """Chains of 3, 6, ... atoms have their length; between them it is predicted to a few atoms."""
-    examples = chains("length", numbers=True)
+    examples = chains("length", "beside", numbers=True)
 
     outputs = predicted(FingerprintForest(), "regression", examples, examples.take([9, 10, 18, 19]))
 

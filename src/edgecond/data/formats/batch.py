@@ -79,8 +79,11 @@ def read(path: Path, like: Graphs | None = None, vertices: str | None = None) ->
     return unpacked(arrays, path, like, vertices)
 
 
-def _numpy(tensor: Tensor) -> Array:
+def _numpy(tensor: Any) -> Array:
     """Return a tensor as an array, in single precision where NumPy lacks its type, such as bfloat16."""
+    if not isinstance(tensor, Tensor):
+        return np.asarray(tensor)
+    tensor = tensor.detach()
     known = not tensor.is_floating_point() or tensor.dtype in (torch.float16, torch.float32, torch.float64)
     return (tensor if known else tensor.float()).numpy()
 
@@ -102,7 +105,8 @@ def packed(graphs: Sequence[Any], ys: Any = None, like: Graphs | None = None) ->
         for name, parts in arrays.items():
             if (value := getattr(graph, name, None)) is None:
                 raise DataError(f"all graphs must have the same attributes: graph {number} has no {name}.")
-            parts.append(np.atleast_1d(np.asarray(value)))
+            parts.append(np.atleast_1d(_numpy(value)))
+        _check_alone(number, int(graph.num_nodes), {name: parts[-1] for name, parts in arrays.items()})
     first = np.append(0, np.cumsum([int(graph.num_nodes) for graph in graphs]))
     arrays["edge_index"] = [edges + at for edges, at in zip(arrays["edge_index"], first[:-1], strict=True)]
     try:
@@ -110,6 +114,19 @@ def packed(graphs: Sequence[Any], ys: Any = None, like: Graphs | None = None) ->
     except ValueError as error:
         raise DataError(f"all graphs must have attributes of the same widths: {error}.") from error
     return unpacked(joined | {"ptr": first} | ({} if ys is None else {"y": np.asarray(ys)}), "the list of graphs", like)
+
+
+def _check_alone(number: int, n: int, arrays: Mapping[str, Array]) -> None:
+    """Refuse a graph whose edges or rows would be those of its neighbours in a batch."""
+    edges = arrays["edge_index"]
+    if edges.ndim == 2 and edges.size and not 0 <= edges.min() <= edges.max() < n:
+        found = edges.min() if edges.min() < 0 else edges.max()
+        raise DataError(f"graph {number} must have edges between its vertices, 0 to {n - 1}: found vertex {found}.")
+    for name, count, what in (("x", n, "vertices"), ("edge_attr", edges.shape[-1], "edges")):
+        if name in arrays and len(arrays[name]) != count:
+            raise DataError(
+                f"graph {number} must have a row of {name} for each of its {count} {what}: it has {len(arrays[name])}."
+            )
 
 
 def unpacked(
@@ -247,7 +264,15 @@ def _like(
     arrays: Mapping[str, Array], name: str, rows: int, where: object, values: Int[Array, " u"], attributes: int
 ) -> _Features:
     """Return features with labels numbered as in the training set, which has these values and attributes."""
+    if not rows:  # without edges, nothing shows what their labels would be
+        return _Features(np.zeros(0, np.int64), values, np.zeros((0, attributes)))
     features = _features(arrays, name, rows, where, len(values) > 0)
+    wide = name in arrays and arrays[name].ndim == 2 and arrays[name].shape[1] > 1
+    if wide and len(values) and len(features.values) not in (0, len(values)):
+        raise DataError(
+            f"{where}, {name} must have one-hot rows of width {len(values)}, as in the training set: found width "
+            f"{len(features.values)}."
+        )
     if features.attributes.shape[1] != attributes or (len(values) > 0) != (len(features.values) > 0):
         raise DataError(
             f"{where}, {name} must have {len(values)} categories and {attributes} attributes, as in the training set: "

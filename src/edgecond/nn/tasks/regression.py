@@ -23,6 +23,9 @@ from edgecond.nn.tasks.uncertainty import coverage_table, Judged, retention_curv
 DIGITS = 7
 """Number of digits of a target's standard deviation that are written."""
 
+OFFSET = 2.0**16
+"""Standard deviations that the mean of a target may be from 0: single precision has steps of 1/128 of one there."""
+
 
 @dataclass(frozen=True)
 class Regression(Task):
@@ -60,6 +63,20 @@ class Regression(Task):
         scale = (ys - mean).square().nanmean(0).sqrt()
         scale = torch.where((scale > 0) & scale.isfinite(), scale, 1.0)
         return cls(tuple(mean.nan_to_num().tolist()), tuple(scale.tolist()))
+
+    @classmethod
+    def check_targets(cls, ys: Tensor, names: Sequence[str]) -> None:
+        numbers = ys.double().reshape(-1, len(names))
+        means, scales = numbers.nanmean(0), (numbers - numbers.nanmean(0)).square().nanmean(0).sqrt()
+        largest = numbers.abs().nan_to_num().amax(0)
+        for name, mean, scale, most in zip(names, means.tolist(), scales.tolist(), largest.tolist(), strict=True):
+            if most > torch.finfo(torch.float32).max:
+                raise ValueError(f"must hold numbers of single precision: {name} has {most:.3g}. Scale it down.")
+            if abs(mean) > OFFSET * scale > 0:
+                raise ValueError(
+                    f"must hold numbers that single precision can tell apart: {name} lies around {mean:.6g}, with a "
+                    f"standard deviation of {scale:.3g}. Subtract {mean:.6g}."
+                )
 
     def continued(self, start: Self, places: Sequence[int | None]) -> Self:
         """Return the task with the units of the targets that are kept, which the weights of the last FC are in."""

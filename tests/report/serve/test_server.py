@@ -36,6 +36,14 @@ def asked(server: Server, method: str, path: str, body: bytes | None = None, **h
     return response, content
 
 
+def test_a_client_that_sends_too_much_reads_why_it_is_refused(server: Server):
+    """`http.client` sends the whole body before it reads the reply."""
+    response, content = asked(server, "POST", "/predict?name=big.csv", b"smiles\n" + b"C\n" * (26 * 2**20))
+
+    assert response.status == 413
+    assert "a file must have at most 50 MB" in json.loads(content)["error"]
+
+
 def sent(server: Server, request: bytes) -> tuple[int, Any]:
     """Send bytes as they are, and return the status and the JSON of the reply."""
     with socket.create_connection(("127.0.0.1", server.server_port), timeout=60) as connection:

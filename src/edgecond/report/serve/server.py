@@ -16,6 +16,7 @@ from functools import lru_cache
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
+from socket import SHUT_WR
 from socketserver import TCPServer
 from threading import BoundedSemaphore, Thread
 from typing import Any
@@ -35,6 +36,8 @@ LONGEST = 120
 """Seconds that a body may take to arrive."""
 TOGETHER = 8
 """Requests with a body that are in memory at a time."""
+SPARED = 3
+"""Seconds in which what a client still sends is taken after a refusal: most read the reply only then."""
 ENDING = 10
 """Seconds that work in progress has to end when the server does."""
 
@@ -231,6 +234,18 @@ class _Handler(BaseHTTPRequestHandler):
             sentence = f"this example made the server fail ({type(error).__name__}), which is a defect of edgecond."
             status, (kind, content) = HTTPStatus.INTERNAL_SERVER_ERROR, _json({"error": sentence})
         self._send(status, kind, content)
+        if status != HTTPStatus.OK and self.command == "POST":
+            self._drain()
+
+    def _drain(self) -> None:
+        """Take what is left of a body that was refused: closing the connection now would discard the reply."""
+        self.close_connection = True
+        end = time.monotonic() + SPARED
+        with suppress(OSError):
+            self.connection.shutdown(SHUT_WR)
+            self.connection.settimeout(SPARED)
+            while time.monotonic() < end and self.rfile.read1(2**20):
+                pass
 
     def _send(self, status: int, kind: str, content: bytes) -> None:
         self.send_response(status)

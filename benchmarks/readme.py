@@ -63,7 +63,7 @@ def accuracy(results: Path) -> str:
     lines = [f"| test accuracy, per cent | {columns} |", "|---|---:|---:|---:|---:|"]
     for dataset, name in DATASETS.items():
         if entry := plain.get(dataset):
-            reruns = [_rerun(entry), _rerun(today[dataset])]
+            reruns = [_rerun(entry), _rerun(today[dataset]) if dataset in today else ""]
             lines.append(table_row([name, f"{100 * entry.paper:.1f}", *reruns, str(entry.recipe.folds)]))
     quoted = ", quoted | ".join(MODELS)
     here = "ECC, the paper's networks | ECC, networks of today"

@@ -290,40 +290,6 @@ def test_a_table_of_new_molecules_needs_no_targets(tmp_path: Path):
     assert (new.targets.shape, new.classes, new.graphs.sizes.tolist()) == ((2, 0), (), [1, 1])
 
 
-@pytest.mark.parametrize(
-    ("target", "reason"),
-    [("logS", "column 'logS' is blank."), ("kind", "column 'kind' is blank."), (("logS", "kind"), "all of its 2 ...")],
-)
-def test_rows_without_any_target_are_left_out_and_reported(target: str | tuple[str, ...], reason: str, tmp_path: Path):
-    """What is left is the table without these rows, to the digest of its graphs and targets."""
-    rows = ["smiles,logS,kind", "C,1.5,a", "CC,,", "CCC,2.5,b", "CCCC,NA,null", "CCCCC,3.5,a"]
-
-    found = read(write(tmp_path, "\n".join(rows)), target=target)
-    expected = read(write(tmp_path, "\n".join([*rows[:2], rows[3], rows[5]])), target=target)
-
-    sentence = reason.replace("...", "targets are blank.")
-    assert found.skipped == [(3, sentence), (5, sentence)]
-    assert (found.smiles, found.rows.tolist()) == (("C", "CCC", "CCCCC"), [2, 4, 6])
-    assert found.graphs.digest == expected.graphs.digest
-    np.testing.assert_array_equal(found.targets, expected.targets)
-
-
-@pytest.mark.parametrize("name", ["SMILES", "Canonical SMILES", "canonical_smiles", "Structure"])
-def test_the_column_of_molecules_has_a_usual_name_in_any_case(name: str, tmp_path: Path):
-    """As PubChem, ChEMBL and spreadsheets of chemists have it."""
-    assert read(write(tmp_path, f"id,{name},y\n1,CCO,2\n"), target="y").smiles == ("CCO",)
-
-
-def test_a_column_without_any_value_is_reported(tmp_path: Path):
-    path = write(tmp_path, "smiles,logS,kind\nC,,a\nCC,,b\n")
-
-    for target in ("logS", ("logS", "kind")):
-        with mentions("column 'logS' must hold values to predict: all of its 2 fields are blank.", kind=DataError):
-            read(path, target=target)
-    with mentions("must hold a molecule in its column 'kind': in row 2, the SMILES is empty", kind=DataError):
-        read(write(tmp_path, "smiles,logS,kind\nC,1,\nC,1,a\n"), smiles="kind", target="logS")
-
-
 def test_whole_numbers_can_be_numbers_to_predict(tmp_path: Path):
     """A number of rings may be a class or a real number: the user decides."""
     path = write(tmp_path, "smiles,rings\nC1CC1,1\nC12CC1C2,2\n")
@@ -333,12 +299,6 @@ def test_whole_numbers_can_be_numbers_to_predict(tmp_path: Path):
     assert (counted.classes, counted.targets.tolist()) == (((),), [[1], [2]])
     assert (classified.classes, classified.targets.tolist()) == ((("1", "2"),), [[0], [1]])
     assert counted.graphs.digest != classified.graphs.digest
-
-
-def test_a_table_of_points_is_no_table_of_molecules(tmp_path: Path):
-    path = write(tmp_path, "X,Y,Z,intensity\n1,2,3,4\n")
-    with mentions(path, "It holds points: clouds are read from a folder with a sub-folder for each", kind=DataError):
-        read(path)
 
 
 def test_what_a_table_lacks_is_reported(tmp_path: Path):

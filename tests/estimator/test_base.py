@@ -131,3 +131,10 @@ def test_a_verbose_estimator_prints_a_line_for_each_epoch(capsys: pytest.Capture
     small(verbose=True).fit(SMILES, KINDS)
 
     assert [line.split(":")[0] for line in capsys.readouterr().out.splitlines()] == ["epoch 1 of 2", "epoch 2 of 2"]
+
+
+def test_weights_belong_to_classes_that_are_equal():
+    """As in scikit-learn: 1, 1.0 and True are the same key of a dict."""
+    fitted = small(epochs=1, class_weight={0: 1.0, 1: 3.0}).fit(SMILES, np.repeat([0.0, 1.0], 10))
+
+    assert max(fitted.model_.task.weights) == 3 * min(fitted.model_.task.weights)

@@ -159,13 +159,6 @@ def test_classes_have_the_weights_of_a_dict():
     assert fitted.model_.task.weights == (1.0, 2.5)
 
 
-def test_weights_belong_to_classes_that_are_equal():
-    """As in scikit-learn: 1, 1.0 and True are the same key of a dict."""
-    fitted = small(epochs=1, class_weight={0: 1.0, 1: 3.0}).fit(SMILES, np.repeat([0.0, 1.0], 10))
-
-    assert max(fitted.model_.task.weights) == 3 * min(fitted.model_.task.weights)
-
-
 @pytest.mark.parametrize(
     ("class_weight", "message"),
     [
